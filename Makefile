@@ -60,9 +60,9 @@ CONCURRENT = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $$($(PACKAGES)) | while re
 .PHONY: test
 test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	tools/setup.sh test
-	# -race takes several times as long and finds nothing in packages without concurrency: those run without it. The
-	# programs of tests/ only start others and read their results. Go does not know which programs they start, so their
-	# results must not be cached.
+	# -race takes several times as long and finds nothing in packages without concurrency: those run without it.
+	# The programs of tests/ only start others and read their results. Go does not know which programs they start,
+	# so their results must not be cached.
 	failed=; race=$$($(CONCURRENT)); \
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$race || failed=1; \
 	$(GO) test -timeout 30m $$($(PACKAGES) | grep -vxF "$$race") || failed=1; \
@@ -71,7 +71,7 @@ test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	[ -z "$$failed" ]
 
 .PHONY: test-nightly
-test-nightly: ## all packages with the race detector and, with more random inputs, without it; then torture-inputs (hours)
+test-nightly: ## all packages with and without the race detector, then torture-inputs (hours)
 	tools/setup.sh test
 	failed=; \
 	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
@@ -80,24 +80,27 @@ test-nightly: ## all packages with the race detector and, with more random input
 	$(MAKE) --no-print-directory torture-inputs
 
 .PHONY: test-programs
-test-programs: ## record large real programs and compare with independent tools; results into docs/test-programs.md, time.md, sampling.md, symbols.md
+test-programs: ## record large real programs and compare with independent tools; writes pages of docs/
 	tools/setup.sh programs
 	$(GO) run ./tests/programs/run -o docs/test-programs.md
 	$(GO) run ./tests/programs/time -o docs/time.md
 	$(GO) run ./tests/programs/unbiased -o docs/sampling.md
 	SYMBOLS_PAGE=$(CURDIR)/docs/symbols.md $(GO) test -tags programs -count=1 -timeout 40m ./tests/symbols
 
+# TORTURE: -torture-time 0 gives all files (two hours on 2 cores); -torture-seed N begins elsewhere; -torture-keep DIR.
 .PHONY: torture-inputs
-torture-inputs: ## give damaged and forged files to every command that reads, for an hour; TORTURE="-torture-time 0": all of them (two hours on 2 cores); also -torture-seed 2, -torture-keep DIR
+torture-inputs: ## give damaged and forged files to every command, for an hour; TORTURE="-torture-seed 2"
 	tools/setup.sh test
-	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v -torture -torture-time 60m $(TORTURE)
+	nice $(GO) test ./cmd/heaptap -run '^TestTorture$$' -count=1 -timeout 12h -v \
+		-torture -torture-time 60m $(TORTURE)
 
 .PHONY: mutate
-mutate: ## plant faults in ledger, recording, query and agent, one at a time, and list those that no test finds (an hour); MUTATE="-only REGEXP"
+mutate: ## plant faults, one at a time, and list those that no test finds (an hour); MUTATE="-only REGEXP"
 	nice $(GO) run ./tools/mutate $(MUTATE)
 
+# GOLDEN: -only NAME takes fewer programs; -keep DIR keeps the recordings. It takes minutes.
 .PHONY: golden
-golden: ## compare the answers, texts and recordings of another build, BEFORE=PATH, with this one's (minutes); GOLDEN="-only sampled -keep DIR"
+golden: ## compare the answers, texts and recordings of another build, BEFORE=PATH, with this one
 	$(GO) run ./tests/golden -before $(BEFORE) $(GOLDEN)
 
 .PHONY: bench
@@ -106,12 +109,12 @@ bench: ## measure what recording costs, beside the rivals; results into docs/per
 	$(GO) run ./bench -o docs/performance.md
 
 .PHONY: bench-rivals
-bench-rivals: ## measure rivals too slow for bench, on a tenth of the input; results into their section of docs/performance.md
+bench-rivals: ## measure rivals too slow for bench, on a tenth of the input; writes docs/performance.md
 	tools/setup.sh bench
 	$(GO) run ./bench -slow -o docs/performance.md
 
 .PHONY: bench-big
-bench-big: ## record 10^9 events (some minutes) and measure what a big recording answers at once; results into their section of docs/performance.md
+bench-big: ## record 10^9 events (minutes) and measure what a big recording answers; writes docs/performance.md
 	tools/setup.sh bench
 	$(GO) run ./bench -big 1e9 -o docs/performance.md
 

@@ -9,7 +9,8 @@ import (
 
 const pageIntro = `# What heaptap costs
 
-Written by ` + "`make bench`" + `; ` + "`make bench-rivals`" + ` writes the section on slow rivals, ` + "`make bench-big`" + ` that on a big
+Written by ` + "`make bench`" + `; ` + "`make bench-rivals`" + ` writes the section on slow rivals, ` +
+	"`make bench-big`" + ` that on a big
 recording. Do not edit. Each workload ran in all variants, in turn, again and again; the numbers are medians. What a
 variant adds is the median of the differences run by run. The cost is the target's own CPU time (user and system);
 other processes have tables of their own.

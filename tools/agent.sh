@@ -17,9 +17,9 @@ sum=agent/lib/libheaptap.amd64.sum
 
 # -fexceptions: C++ exceptions pass through the agent's frames. -fno-omit-frame-pointer: hooks read the caller's frame.
 # -falign-functions: the fast path of a hook spans as few cache lines as possible.
-flags=(-O2 -Iagent/src -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions -fasynchronous-unwind-tables
-	-falign-functions=64 -fno-omit-frame-pointer -fno-plt -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE
-	-Wall -Wextra -Werror "-ffile-prefix-map=$PWD=.")
+flags=(-O2 -Iagent/src -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions
+	-fasynchronous-unwind-tables -falign-functions=64 -fno-omit-frame-pointer -fno-plt -fno-stack-protector
+	-fcf-protection=none -U_FORTIFY_SOURCE -Wall -Wextra -Werror "-ffile-prefix-map=$PWD=.")
 link=(-shared "-Wl,-z,now" "-Wl,-z,relro" "-Wl,-z,noexecstack" "-Wl,--build-id=sha1" "-Wl,--hash-style=both"
 	"-Wl,-soname,libheaptap.so" -s)
 
@@ -80,7 +80,8 @@ check)
 		exit 1
 	fi
 	if ! command -v "$CC" >/dev/null || [ "$(noted compiler)" != "$(compiler)" ]; then
-		echo "agent: the sources' hash is right; the bytes were made by another compiler ($(noted compiler)) and are not compared"
+		echo "agent: the hash of the sources is right; the bytes are not compared, because they were made by" \
+			"$(noted compiler)"
 		exit 0
 	fi
 	temp=$(mktemp -d)
@@ -88,7 +89,7 @@ check)
 	build "$temp"
 	cmp "$temp/libheaptap.amd64.so" $lib
 	[ ! -e "$temp/none32.so" ] || cmp "$temp/none32.so" $none32
-	echo "agent: the committed libraries are what their sources give, to the byte"
+	echo "agent: the committed libraries equal a rebuild from their sources"
 	;;
 *)
 	echo "usage: tools/agent.sh build|check" >&2

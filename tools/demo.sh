@@ -18,7 +18,8 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
 INSERT INTO word SELECT i, 'word-' || (i * 7919 % 100003), i * 0.5 FROM n;
 CREATE INDEX by_text ON word (text);
 SELECT count(*), count(DISTINCT text) FROM word;
-SELECT substr(text, 1, 7) AS start, round(avg(score), 1), group_concat(id) FROM word GROUP BY start ORDER BY 2 DESC LIMIT 1;
+SELECT substr(text, 1, 7) AS start, round(avg(score), 1), group_concat(id)
+FROM word GROUP BY start ORDER BY 2 DESC LIMIT 1;
 SQL
 	say "heaptap run sqlite3 :memory: < demo.sql"
 	"$heaptap" run sqlite3 :memory: <demo.sql | cut -c1-90

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the programs that a make target needs are there. As root on Debian and its derivatives, it installs
-# them with apt-get, and says so; otherwise it says what is missing and how to get it.
+# Makes sure that the programs that a make target needs are installed. As root on Debian and its derivatives, it
+# installs them with apt-get, and says so; otherwise it says what is missing and how to get it.
 #
 #   tools/setup.sh demo|lint|test|programs|bench
 set -euo pipefail
@@ -11,15 +11,22 @@ for_=${1:?usage: tools/setup.sh demo|lint|test|programs|bench}
 case $for_ in
 demo) needs="" ;;
 lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
-test) needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3 objcopy:binutils xmllint:libxml2-utils
-		callgrind_annotate:valgrind heaptrack_print:heaptrack protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
-		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap valgrind:valgrind dwz:dwz llvm-symbolizer:llvm" ;;
+test)
+	needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3
+		objcopy:binutils xmllint:libxml2-utils callgrind_annotate:valgrind heaptrack_print:heaptrack
+		protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
+		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap
+		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm"
+	;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
 		redis-benchmark:redis-tools node:nodejs xz:xz-utils perf:linux-perf
 		clang:clang gfortran:gfortran rustc:rustc objcopy:binutils llvm-symbolizer-19:llvm-19"
 	;;
-bench) needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server redis-benchmark:redis-tools heaptrack:heaptrack valgrind:valgrind" ;;
+bench)
+	needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server redis-benchmark:redis-tools
+		heaptrack:heaptrack valgrind:valgrind"
+	;;
 *)
 	echo "tools/setup.sh: unknown target $for_" >&2
 	exit 2
@@ -84,13 +91,15 @@ if [ ${#packages[@]} -gt 0 ]; then
 	fi
 fi
 
-# A database that checks exported tables; not every release of Debian has it. Without it, its tests are skipped, but fail
-# in CI. Its service is not started: the tests start their own server.
-if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
+# A database that checks exported tables; not every release of Debian has it. Without it, its tests are skipped, but
+# fail in CI. Its service is not started: the tests start their own server.
+if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 &&
+	command -v apt-get >/dev/null 2>&1; then
 	echo "installing by apt-get: clickhouse-server"
 	apt-get update -qq
-	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends clickhouse-server >/dev/null ||
-		echo "apt-get cannot install clickhouse-server: its tests are left out"
+	export DEBIAN_FRONTEND=noninteractive
+	RUNLEVEL=1 apt-get install -y -qq --no-install-recommends clickhouse-server >/dev/null ||
+		echo "apt-get cannot install clickhouse-server: its tests are skipped"
 fi
 
 # Viewers that check exports. Without them, or without npm, their tests are skipped, but fail in CI.
@@ -101,7 +110,8 @@ if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; t
 	done
 	if [ ${#viewers[@]} -gt 0 ]; then
 		echo "installing by npm: ${viewers[*]}"
-		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 || echo "npm cannot install ${viewers[*]}: their tests are skipped"
+		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 ||
+			echo "npm cannot install ${viewers[*]}: their tests are skipped"
 	fi
 fi
 

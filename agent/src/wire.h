@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wire.h: everything that the agent and the recorder share, to the bit.
+// wire.h: everything that the agent and the recorder share, bit by bit.
 //
-// A spool is one file, mapped MAP_SHARED by every process that grew out of one executed image (the image itself and the
-// children it forks without exec). It starts with struct ht_header and is followed by segments, in the order in which
-// they were added; the header's table says where each one lies. The segments of one type form one array.
+// A spool is one file, mapped MAP_SHARED by every process of one executed image (the image itself and the children that
+// it forks without exec). It starts with struct ht_header. Segments follow, in the order in which they were added; the
+// header's table says where each one is. The segments of one type form one array.
 //
 // Data that does not fit into the pool, because no recorder makes progress, is appended to a second file: whole chunks,
-// each its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records. It is called as the spool is, with
-// .spill for .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that could not be written there either is
-// lost, and its events are counted in ht_stream.lost and HT_C_LOST; the last one in the file may be cut short.
+// each its struct ht_chunk followed by `fill - HT_CHUNK_HEADER` bytes of records. It has the spool's name, with .spill
+// instead of .spool, and lies beside it or in HEAPTAP_SPILL_DIR. A chunk that cannot be written there either is lost,
+// and its events are counted in ht_stream.lost and HT_C_LOST. The last chunk in the file may be cut short.
 //
-// What is complete bears a checksum (sum.h), which tells damage from data; 0 means that there is none yet.
+// Complete parts have a checksum (sum.h), which reveals damage; 0 means that there is none yet.
 //
 // Everything is little-endian, fixed-width and naturally aligned. The Go mirror is internal/wire; a test there compiles
 // this header and compares every size, offset and constant. Any change here changes HT_WIRE_VERSION.
@@ -45,7 +45,8 @@
 // An allocation that failed has address 0. A deallocation is published before the real function runs, an allocation
 // after it returned. A realloc of a block is HT_K_REALLOC_BEGIN (the old address) before, and HT_K_REALLOC (the new
 // address, or 0) after; begin and result nest like brackets within a stream. realloc(NULL, n) has no begin. A result of
-// 0 after a begin means: failed and the block lives on if size > 0, freed if size == 0. The same for reallocarray.
+// 0 after a begin means: if size > 0, the realloc failed and the block stays live; if size == 0, the block was freed.
+// The same for reallocarray.
 #define HT_ADDR_BITS 48
 #define HT_ADDR_MASK 0xffffffffffffull
 #define HT_KIND_SHIFT 48
@@ -78,8 +79,9 @@ enum ht_kind {
 	HT_K_NEW_ARRAY_ALIGNED = 15,
 	HT_K_NEW_ALIGNED_NOTHROW = 16,
 	HT_K_NEW_ARRAY_ALIGNED_NOTHROW = 17,
-	// class 0: what a pool has given out, as the program says (HT_X_POOL): not the real allocator's. A move is as a
-	// realloc: its begin, and then its result. The leaf of their call stacks is the pool's name, see HT_PC_POOL
+	// class 0: allocations of a pool, as the program reports them (HT_X_POOL): not the real allocator's. A move is
+	// like a realloc: its begin, and then its result. The leaf of their call stacks is the pool's name, see
+	// HT_PC_POOL
 	HT_K_POOL_ALLOC = 18,
 	HT_K_POOL_MOVE = 19,
 	// class 0: deallocations with their own stack (size 0; only with --free-stacks): HT_K_FREE & 63 | 32 and so on
@@ -114,16 +116,16 @@ enum ht_kind {
 	// class 1: of a pool (HT_X_POOL)
 	HT_K_POOL_FREE = 64 + 18,
 	HT_K_POOL_MOVE_BEGIN = 64 + 19,
-	HT_K_POOL_BACKING = 64 + 20, // HT_X_OLD_SIZE bytes from the address on serve the pool from here on
-	HT_K_POOL_CLEAR = 64 + 21, // all in it has ended; the address is 0
-	HT_K_POOL_DESTROY = 64 + 22, // likewise, and the pool, too
+	HT_K_POOL_BACKING = 64 + 20, // HT_X_OLD_SIZE bytes from the address on are the pool's backing from now on
+	HT_K_POOL_CLEAR = 64 + 21, // all blocks in it have ended; the address is 0
+	HT_K_POOL_DESTROY = 64 + 22, // likewise, and the pool itself
 
 	// class 3: notes; the low 48 bits of word 0 are a value
-	HT_K_MARK = 192 + 1, // a moment that has a name: its id
+	HT_K_MARK = 192 + 1, // a moment with a name: the name id
 	HT_K_REGION_BEGIN = 192 + 2, // the thread enters the region with that name id; up to four HT_X_ID come before
 	HT_K_REGION_END = 192 + 3, // the thread leaves the innermost region with that name id
-	HT_K_THREAD_NAME = 192 + 4, // the thread is called so from here on: name id
-	HT_K_RANGE_NAME = 192 + 5, // HT_X_OLD_SIZE bytes from HT_X_OLD on are called so from here on: name id
+	HT_K_THREAD_NAME = 192 + 4, // the thread's name from now on: name id
+	HT_K_RANGE_NAME = 192 + 5, // the name of the HT_X_OLD_SIZE bytes from HT_X_OLD on, from now on: name id
 
 	// class 2: extras; the low 48 bits of word 0 are 0
 	HT_X_SIZE = 128 + 1,
@@ -133,9 +135,9 @@ enum ht_kind {
 	HT_X_OLD = 128 + 5,
 	HT_X_OLD_SIZE = 128 + 6,
 	HT_X_SAMPLED = 128 + 7, // this allocation was chosen at random; the value says how, see HT_SAMPLED_CALLS
-	HT_X_ID = 128 + 8, // a number that tells regions of one name apart; repeated, in order
+	HT_X_ID = 128 + 8, // a number that distinguishes regions with the same name; repeated, in order
 	HT_X_POOL = 128 + 9, // which pool: number << 32 | pc id of its name, see HT_PC_POOL. Before
-	// an allocation of another kind: the block serves that pool, and is not counted
+	// an allocation of another kind: the block is backing of that pool, and not counted
 };
 
 // Sampling, as in HT_X_SAMPLED and ht_header.sample: the mean number of bytes from one sample to the next, an
@@ -161,31 +163,31 @@ struct ht_chunk {
 	uint64_t seq; // number of this chunk in its stream
 	uint32_t fill; // bytes used, header included; valid once the stream has moved on
 	uint32_t next; // index of the stream's next chunk, or HT_NONE
-	uint32_t tid; // copies of the stream's fields, so that a spilled chunk explains itself
+	uint32_t tid; // copies of the stream's fields, so that a spilled chunk is self-contained
 	uint32_t proc;
 	uint32_t level;
-	uint32_t there; // bytes of it that have memory, as far as the agent has noted; 0: it was never used
+	uint32_t there; // bytes of it that are known to have memory; 0: it was never used
 	uint64_t start; // the stream's start timestamp
-	uint64_t seal; // how many of its bytes, header included, are covered by the checksum in the rest of the word
+	uint64_t seal; // number of its bytes, header included, that the checksum in the rest of the word covers
 };
 #define HT_SEAL_FILL 0x1ffffu
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Streams
 //
-// busy is nonzero from before an event's timestamp is read until its record is published. A reader that reads the
-// clock, executes a membarrier that covers the writer, and then finds busy == 0 knows that every record which it does
-// not see yet will bear a later timestamp than that clock reading. (Without the barrier this is false.)
+// busy is nonzero from before an event's timestamp is read until its record is published. If a reader reads the clock,
+// executes a membarrier that covers the writer, and then finds busy == 0, every record that it does not see yet will
+// have a later timestamp than that clock reading. (Without the barrier this is false.)
 //
-// busy is HT_BUSY_CONTROL if who drains has put that in the place of a 0, because ht_header.control has changed: the
-// next event looks at it, and puts 0 there. It may be overwritten at any time, and is put there again until
-// ht_proc.mode shows that somebody of the process has seen it. It stands for 0.
+// The recorder stores HT_BUSY_CONTROL in busy instead of 0 when ht_header.control has changed: the next event checks
+// the control, and stores 0. The value may be overwritten at any time; the recorder stores it again until ht_proc.mode
+// shows that a thread of the process has seen the change. It means the same as 0.
 //
 // A thread has one stream per level: level 0 is normal; a signal handler that interrupts the agent itself writes to
 // level 1 and on. All streams of a thread have the same tid.
 #define HT_BUSY_CONTROL 1
 #define HT_STREAM_FREE 0
-#define HT_STREAM_LIVE 0x4556494c // no state is near another one, or 0
+#define HT_STREAM_LIVE 0x4556494c // no state is a few bits from another one, or from 0
 #define HT_STREAM_ENDED \
 	0x454e4f44 // no more records; the reader drains it, frees its last chunk, pushes the slot on free_streams
 
@@ -197,7 +199,7 @@ struct ht_stream {
 	uint64_t busy; // 0, or the stack pointer of the hook that is recording, or HT_BUSY_CONTROL
 	uint64_t lost; // events of this stream that were not recorded
 	uint64_t stack_low, stack_high; // the thread's own stack as far as it is known; 0: not yet
-	uint64_t sum; // of what does not change while the stream lives
+	uint64_t sum; // sum of the fields that do not change while the stream is live
 	uint64_t reserved0[2];
 	// written rarely
 	uint64_t uid;
@@ -222,10 +224,10 @@ struct ht_proc {
 	uint32_t state; // stored last
 	uint32_t pid;
 	uint32_t parent; // slot of the process it was forked from, or HT_NONE
-	uint32_t partial; // 1: not every allocation was recorded: a deallocation of an unknown block says nothing
+	uint32_t partial; // 1: not every allocation was recorded: a deallocation of an unknown block is not an error
 	uint64_t fork_time; // timestamp of its first event, 0 for slot 0
 	uint64_t random; // address of the AT_RANDOM bytes: differs from /proc/PID/auxv's once the process has exec'd
-	uint32_t mode; // the ht_header.control by which it goes
+	uint32_t mode; // the ht_header.control that the process follows
 	uint32_t reserved;
 	uint64_t sum; // of pid, parent, fork_time and random
 	uint64_t reserved1[2];
@@ -234,19 +236,19 @@ struct ht_proc {
 // ---------------------------------------------------------------------------------------------------------------------
 // Modes
 //
-// What is recorded of a process. It begins with what the environment says (HEAPTAP_MODE, HEAPTAP_START ...), which the
-// agent puts into ht_header.control; who drains, or the program itself, may change that at any time.
+// What is recorded of a process. It begins with the environment's settings (HEAPTAP_MODE, HEAPTAP_START ...), which the
+// agent stores in ht_header.control. The recorder, or the program itself, may change that at any time.
 #define HT_MODE_EXACT 1 // every event with its call stack
 #define HT_MODE_SAMPLED 2 // allocations chosen at random, and the deallocations of blocks that may have been recorded
 #define HT_MODE_COUNT 3 // struct ht_counts only
 #define HT_MODE_OFF 4 // no new allocations; deallocations of blocks that may have been recorded
-#define HT_MODE_MASK 255u // the rest of ht_header.control is a number that grows with each change
+#define HT_MODE_MASK 255u // the other bits of ht_header.control are a number that grows with each change
 
-// What a thread has done, counted and not recorded: in count mode all of it, with --time-calls how long its calls took.
-// Rows are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slot 0 of the array
-// is what ended threads whose own slots were needed again have done, of all processes together.
-#define HT_SIZE_CLASSES 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all above, too
-#define HT_TIME_CLASSES 32 // class i: 2^i to 2^(i+1) - 1 ticks; the last one: all above, too
+// What a thread has done, counted rather than recorded: in count mode everything, with --time-calls the duration of its
+// calls. Rows are wire kinds: 0-31 those of allocations, 32-63 HT_K_STACKED | kind & 31 of deallocations. Slot 0 of the
+// array has the sums of ended threads, of all processes, whose slots were reused.
+#define HT_SIZE_CLASSES 48 // class 0: 0 bytes; class i: 2^(i-1) to 2^i - 1 bytes; the last one: all larger ones, too
+#define HT_TIME_CLASSES 32 // class i: 2^i to 2^(i+1) - 1 ticks; the last one: all larger ones, too
 struct ht_counts_row {
 	uint64_t calls; // that succeeded
 	uint64_t failed;
@@ -262,20 +264,20 @@ struct ht_counts {
 	uint32_t proc, tid;
 	char name[16];
 	struct ht_counts_row rows[64];
-	uint64_t reserved[1148]; // a power of two, so that segments hold whole ones
+	uint64_t reserved[1148]; // makes the size a power of two, so that segments hold whole structs
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Program counters, call stacks, modules
 //
-// A pc id names a return address *of one module at one time*: when a library is unloaded and another one comes to lie
-// at its address, the ids differ. pc has HT_PC_INTERRUPTED set when the frame was interrupted by a signal, so that the
+// A pc id is a return address *of one module at one time*: if a library is unloaded and another one is loaded at its
+// address, the ids differ. pc has HT_PC_INTERRUPTED set if the frame was interrupted by a signal, so that the
 // instruction is at pc; otherwise it is a return address, and the call is at pc - 1. Ids start at 1.
 #define HT_PC_INTERRUPTED (1ull << 63)
-// In place of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all of
-// these share.
+// Instead of a return address, with module 0: "smaller than --stack-min". The only frame of the stack that all these
+// allocations share.
 #define HT_PC_SMALL 1
-// In place of a return address, with module 0: HT_PC_POOL | name id, the frame that stands for a pool.
+// Instead of a return address, with module 0: HT_PC_POOL | name id, the frame that represents a pool.
 #define HT_PC_POOL (1ull << 62)
 
 struct ht_pc {
@@ -286,7 +288,7 @@ struct ht_pc {
 
 // A stack id names a node of the calling-context tree: `pc` called from the stack `parent`. Ids start at 1; 0 stands
 // for no stack, and a root's parent is 0. Two nodes may stand for the same stack: a reader merges by (parent, pc).
-// HT_NODE_TRUNCATED: the unwinder could not go on above this root node, although the stack had not ended.
+// HT_NODE_TRUNCATED: the unwinder could not continue beyond this root node, although the stack had not ended.
 #define HT_NODE_TRUNCATED 0x80000000u
 
 struct ht_node {
@@ -299,8 +301,8 @@ struct ht_node {
 // bytes.
 #define HT_MODULE_LOAD 1
 #define HT_MODULE_UNLOAD 2 // only kind, id, proc and time are set; no build id, no path
-// No module of the table: a file whose allocations go past the agent. The id says why, HT_APART_...; of the rest, only
-// proc, time and path are set.
+// Not a module of the table: a file whose allocations bypass the agent. The id says why, HT_APART_...; of the other
+// fields, only proc, time and path are set.
 #define HT_MODULE_APART 3
 #define HT_APART_MALLOC 1 // the executable exports a malloc of its own; no path
 #define HT_APART_DEEPBIND 2 // opened with RTLD_DEEPBIND, with that name
@@ -336,20 +338,20 @@ enum ht_seg_type {
 	HT_SEG_TYPES = 10
 };
 
-// The names of marks, regions and threads: a log as that of the modules. Ids start at 1; equal texts may have several
+// The names of marks, regions and threads: a log like that of the modules. Ids start at 1; equal texts may have several
 // ids.
 struct ht_name {
 	uint32_t length; // of the whole entry, a multiple of 8; stored last (release); 0: not published
 	uint32_t id;
 	uint32_t size; // of the text that follows, without a NUL
-	uint32_t next; // the agent's own use
+	uint32_t next; // used by the agent only
 	uint32_t sum;
 	uint32_t reserved;
 };
 
 // Segment n of an array holds, in bytes, segment_first[type] for n == 0 and segment_first[type] << (n - 1) after that,
-// so that n + 1 segments hold segment_first[type] << n. The file is sparse and as long as all arrays may ever become; a
-// segment's place in it is published when its first part is there. What has no memory yet, nobody refers to.
+// so that n + 1 segments hold segment_first[type] << n. The file is sparse, and as long as all arrays may ever become.
+// A segment's place is published when its first part is populated. Nothing refers to elements that have no memory yet.
 #define HT_SEGMENTS 28
 
 // A list head for a lock-free stack: index of the first element, or HT_NONE, in the low half; a counter that makes
@@ -365,7 +367,7 @@ struct ht_meta {
 	uint32_t sum; // of the whole segment behind this structure, and of these sizes
 };
 
-// Why something was not recorded or not fully: counted, never fatal.
+// Why events were not recorded, or not completely: counted, never fatal.
 enum ht_counter {
 	HT_C_LOST = 0, // events not recorded
 	HT_C_TRUNCATED = 1, // stacks whose root is missing
@@ -377,18 +379,18 @@ enum ht_counter {
 	HT_C_WAITS = 7, // times that a thread waited for a free chunk
 	HT_C_FULL_STEPS = 8, // stacks unwound with all registers (slow, exact)
 	HT_C_BOOT = 9, // allocations served by the agent before the real functions were known
-	// What the agent itself takes of a thread's time: ticks of the events that were timed, and how many these were.
+	// The agent's own share of a thread's time: ticks of the events that were timed, and their number.
 	HT_C_ALLOC_TICKS = 10,
 	HT_C_ALLOC_TIMED = 11,
 	HT_C_FREE_TICKS = 12,
 	HT_C_FREE_TIMED = 13,
-	HT_C_FORBIDDEN = 14, // system calls that the agent did not make, since a seccomp filter forbids them
+	HT_C_FORBIDDEN = 14, // system calls that the agent did not make, because a seccomp filter forbids them
 	HT_C_STOPPED = 15, // of HT_C_LOST: by threads that may not read the clock (SECCOMP_MODE_STRICT, PR_SET_TSC)
 	HT_COUNTERS = 16
 };
 
-#define HT_RECORDER_NONE 0 // nobody drains (plain LD_PRELOAD)
-#define HT_RECORDER_EXPECTED 1 // started by `heaptap run`; it may not have looked yet
+#define HT_RECORDER_NONE 0 // no recorder (plain LD_PRELOAD)
+#define HT_RECORDER_EXPECTED 1 // started by `heaptap run`; it may not have attached yet
 #define HT_RECORDER_HERE 2
 
 #define HT_HEADER_SIZE 4096
@@ -400,15 +402,15 @@ struct ht_header {
 	uint32_t pid;
 	uint32_t page_size;
 	uint64_t tsc0, mono0,
-		real0; // one moment on three clocks: timestamp counter, CLOCK_MONOTONIC ns, CLOCK_REALTIME ns
-	uint64_t tsc1, mono1; // a later moment, renewed now and then, to know the counter's frequency
+		real0; // the same moment on three clocks: timestamp counter, CLOCK_MONOTONIC ns, CLOCK_REALTIME ns
+	uint64_t tsc1, mono1; // a later moment, updated now and then, to derive the counter's frequency
 	uint64_t spill_limit; // bytes the agent may append to the spill file
 	uint64_t sample; // how sampled mode chooses, see HT_SAMPLED_CALLS
-	uint64_t stack_min; // the stack of allocations of fewer bytes is HT_PC_SMALL (--stack-min); 0: of none
+	uint64_t stack_min; // smaller allocations have the stack HT_PC_SMALL (--stack-min); 0: none has
 	uint64_t reserved0[3];
 
 	// changed by the agent
-	uint64_t file_end; // end of the last segment that there may ever be
+	uint64_t file_end; // end of the last possible segment
 	uint64_t spill_size;
 	uint64_t next_uid;
 	uint32_t next_proc, next_stream, next_chunk; // elements ever used
@@ -421,7 +423,7 @@ struct ht_header {
 	uint64_t name_bytes;
 	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
 	uint64_t next_pool; // pools ever created
-	uint64_t hidden; // programs that were executed where the agent's library is not to be seen
+	uint64_t hidden; // programs that were executed where the agent's library is not visible
 	uint64_t reserved1[2];
 
 	// changed by both
@@ -437,15 +439,16 @@ struct ht_header {
 	uint32_t recorder_state;
 	uint32_t recorder_pid;
 	uint64_t heartbeat; // grows while the recorder drains
-	uint32_t recorder_sleeps; // 1: waits on recorder_wake
+	uint32_t recorder_sleeps; // 1: it waits on recorder_wake
 	uint32_t reserved4;
 	uint64_t reserved5[5];
 
 	uint64_t counters[HT_COUNTERS];
 	uint64_t segment_first[HT_SEG_TYPES]; // bytes of the first segment of each type
 	uint64_t segments[HT_SEG_TYPES][HT_SEGMENTS]; // offset in the file, a multiple of the page size; 0: not there
-	uint64_t places[HT_SEG_TYPES]; // where the first segment of each type is, or will be; the others follow it
-	uint64_t sum; // of what does not change: the fields in ht_sum_header
+	// offset of the first segment of each type, existing or future; the others follow it
+	uint64_t places[HT_SEG_TYPES];
+	uint64_t sum; // sum of the fields that do not change, those in ht_sum_header
 };
 
 #define HT_STATIC(name, test) typedef char ht_static_##name[(test) ? 1 : -1]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bench_unwind.c: nanoseconds per ht_capture on the shapes of stack that the project's numbers are given for.
+// bench_unwind.c: measures nanoseconds per ht_capture on the shapes of stacks for which the project reports numbers.
 //
-//   gcc -O2 -I../src bench_unwind.c fake.c ../src/unwind/{cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind}.c -o bench && ./bench
+//   gcc -O2 -I../src bench_unwind.c fake.c ../src/spool/sum.c ../src/unwind/*.c -o bench && ./bench
 //
 // w1 10: the same stack, depth 10; w1 60 and w1 500 likewise; w1b: a chain of 10 calls re-entered for each event; w2:
 // depth 60, of which the top 5 frames vary over 64 leaves (1,024 stacks); w2x the same with 16,384 stacks. Each line is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// check.c: takes a stack as a hook would and compares it with _Unwind_Backtrace's. Compiled with frame pointers.
+// check.c: captures a stack as a hook would, and compares it with _Unwind_Backtrace's. Compiled with frame pointers.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ static void dump(const char *who, const u64 *pcs, u32 n)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Instructions for which the call frame information itself is wrong (readelf -wF shows it beside the code). libgcc
-// follows it into memory that is no stack, or none at all; there the comparison ends, and is counted by function.
+// follows it into memory that is not a stack or not mapped. There the comparison ends, and is counted by function.
 
 static __thread sigjmp_buf *volatile out_of_trace;
 
@@ -53,16 +53,16 @@ static void on_fault(int signal)
 
 const void *check_start_context;
 
-// The functions for which that is known, in glibc 2.36 and gcc 12.
+// The functions with known errors, in glibc 2.36 and gcc 12.
 static struct {
 	const char *name;
 	long stacks;
 } odd[] = {
-	// makecontext's first frame, which calls nothing it returns to: its information is that of any function.
+	// makecontext's first frame, which was never called: it has the information of an ordinary function.
 	{"__start_context", 0},
 	// From loading the new stack pointer until the new return address is pushed.
 	{"swapcontext", 0},
-	// While it puts the registers of the handler's frame where it has saved its own.
+	// While it overwrites its own saved registers with those of the handler's frame.
 	{"_Unwind_RaiseException", 0},
 	{"_Unwind_Resume", 0},
 	{"_Unwind_Resume_or_Rethrow", 0},
@@ -70,7 +70,7 @@ static struct {
 };
 #define ODD (sizeof(odd) / sizeof(*odd))
 
-// The outermost frame in one of these functions, since what is beyond it is nonsense; -1 if there is none.
+// Returns the outermost frame in one of these functions, because what follows it is invalid; -1 if there is none.
 static i32 find_odd(const u64 *pcs, u32 n)
 {
 	u64 start = (u64)check_start_context;
@@ -88,10 +88,10 @@ static i32 find_odd(const u64 *pcs, u32 n)
 	return -1;
 }
 
-// 1 if libgcc's walk has crashed.
+// Returns 1 if libgcc's walk has crashed.
 static int trace_or_crash(struct trace *t, u64 pc)
 {
-	sigjmp_buf here, *volatile outer = out_of_trace; // of an event that a signal has interrupted
+	sigjmp_buf here, *volatile outer = out_of_trace; // saved for an event that a signal has interrupted
 	volatile int crashed = 0;
 	if (!check_lenient) {
 		trace_from(t, pc, known);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fake.c: the rest of the agent, as far as the unwinder needs it: arrays in plain memory instead of a spool.
+// fake.c: replaces the rest of the agent, as far as the unwinder needs it: arrays in plain memory instead of a spool.
 
 #define _GNU_SOURCE
 #include <stdlib.h>

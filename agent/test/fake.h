@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fake.h: the unwinder outside of the agent.
+// fake.h: runs the unwinder outside of the agent.
 #ifndef HT_FAKE_H
 #define HT_FAKE_H
 

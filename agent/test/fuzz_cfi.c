@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. By itself it makes its own input
-// for as many seconds as its argument says: real sections of this process with bytes changed, and well-formed ones with
-// random instructions. With libFuzzer (clang -fsanitize=fuzzer -DLIBFUZZER) an input is the distance of an address from
-// .eh_frame_hdr, 32 bits, and the two sections as they lie in a file.
+// fuzz_cfi.c: the CFI interpreter on damaged and random sections, under sanitizers. Without libFuzzer it generates
+// input for the number of seconds in its argument: real sections of this process with some bytes changed, and
+// well-formed ones with random instructions. With libFuzzer (clang -fsanitize=fuzzer -DLIBFUZZER) an input is the
+// distance of an address from .eh_frame_hdr (32 bits), and the two sections as in a file.
 
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -70,7 +70,7 @@ static u8 nasty(void)
 	return rnd() & 1 ? bytes[rnd() % sizeof(bytes)] : (u8)rnd();
 }
 
-// Sections of this very program: the sanitizer would mind memcpy.
+// Sections of this program: the sanitizer would report memcpy.
 __attribute__((no_sanitize("address", "undefined"))) static void copy_words(u64 *to, const volatile u64 *from, u64 size)
 {
 	for (u64 i = 0; i < size / 8; i++)

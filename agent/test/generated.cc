@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// generated.cc: frames of machine code that is made at run time and has no call frame information. libgcc stops at such
-// a frame; what lies beyond it is known to us, and the comparison goes on with that where the code keeps frame
-// pointers.
+// generated.cc: frames of machine code that is generated at run time, without call frame information. libgcc stops at
+// such a frame. We know the frames beyond it, and compare them if the code keeps frame pointers.
 
 #include <cstdlib>
 #include <cstring>
@@ -99,14 +98,14 @@ NI static void generated(int depth, style s)
 	struct check_known *k = &known[nest];
 	char *p = area + nest * AREA + 16 * (rnd() % 8);
 	uint64_t target = (uint64_t)from_generated, pc;
-	// The innermost first; its caller is made next.
+	// The innermost first; its caller is generated next.
 	unsigned n = 1 + (unsigned)(rnd() % FUNCTIONS);
 	k->count = 0;
 	k->exact = s == KEEPS_FRAME_POINTER;
 	for (unsigned i = 0; i < n; i++) {
 		char *start = p;
 		p = make_function(p, s, target, &pc);
-		if (i > 0) // libgcc tells the first one itself
+		if (i > 0) // libgcc reports the first one itself
 			k->pcs[k->count++] = pc;
 		target = (uint64_t)start;
 	}

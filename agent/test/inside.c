@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// inside.c: what the agent does where nothing of it shows in a recording, only in what it costs. Preloaded is the agent
-// with probe.c.
+// inside.c: tests of the agent whose failures would show in the cost of events and not in recordings. The preloaded
+// agent contains probe.c.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -60,17 +60,18 @@ static void coroutines(void)
 	there.uc_link = &here;
 	makecontext(&there, coroutine, 0);
 	swapcontext(&here, &there);
-	expect(walks >= EVENTS && walks < EVENTS + EVENTS / 100, "walks of 10000 events on a coroutine", (long)walks);
+	expect(walks >= EVENTS && walks < EVENTS + EVENTS / 100, "10,000 events on a coroutine make as many walks",
+	       (long)walks);
 	munmap(stack, size);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Threads that end while they are paused, or while what they allocate serves a pool, slow nobody down for ever.
+// A thread that ends while it is paused, or while it serves a pool, does not keep other threads on the slow path.
 
-static struct away {
+static struct condition {
 	const char *name;
 	void (*begin)(void), (*end)(void);
-} * away;
+} * condition;
 
 static heaptap_pool_id pool;
 
@@ -84,12 +85,12 @@ static void serve_none(void)
 	heaptap_pool_serve(0);
 }
 
-static void *ends_away(void *comes_back)
+static void *end_within(void *leave_first)
 {
-	away->begin();
+	condition->begin();
 	one(0);
-	if (comes_back)
-		away->end();
+	if (leave_first)
+		condition->end();
 	return 0;
 }
 
@@ -106,44 +107,44 @@ static void run(void *(*f)(void *), void *arg)
 		_exit(9);
 }
 
-static void leave(struct away *how)
+static void test_condition(struct condition *c)
 {
-	away = how;
-	printf("the short way, and a thread that is %s\n", away->name);
-	run(ends_away, "");
-	expect(probe_common(), "it is open after that", probe_common());
-	run(ends_away, 0);
-	expect(!probe_common(), "it is closed while a thread is", probe_common());
+	condition = c;
+	printf("fast path and a thread that is %s:\n", condition->name);
+	run(end_within, "");
+	expect(probe_common(), "open after the thread has left the condition and ended", probe_common());
+	run(end_within, 0);
+	expect(!probe_common(), "closed right after a thread has ended within the condition", probe_common());
 	for (int i = 0; i < 5000; i++)
 		one(i);
-	expect(probe_common(), "it is open when that thread has ended", probe_common());
-	run(ends_away, 0);
+	expect(probe_common(), "open again some events later", probe_common());
+	run(end_within, 0);
 	for (int i = 0; i < 20; i++) // one of them gets the state of the one that ended
 		run(nothing, 0);
-	expect(probe_common(), "it is open when other threads have come", probe_common());
-	away->begin();
+	expect(probe_common(), "open when a new thread has taken over the state", probe_common());
+	condition->begin();
 	for (int i = 0; i < 5000; i++)
 		one(i);
-	expect(!probe_common(), "a thread that lives stays as it is", probe_common());
+	expect(!probe_common(), "closed while the thread is alive", probe_common());
 	pid_t child = fork();
 	if (child == 0) {
 		one(0);
 		one(1);
 		int closed = !probe_common();
-		away->end();
+		condition->end();
 		one(0);
 		_exit(closed && probe_common() ? 7 : 8);
 	}
 	int status = 0;
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		_exit(9);
-	expect(WEXITSTATUS(status) == 7, "a forked child inherits that and can end it", WEXITSTATUS(status));
-	away->end();
-	expect(probe_common(), "it is open at the end", probe_common());
+	expect(WEXITSTATUS(status) == 7, "a forked child inherits the condition and can leave it", WEXITSTATUS(status));
+	condition->end();
+	expect(probe_common(), "open at the end", probe_common());
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// A signal handler that interrupts an event forks, and both processes go on.
+// A signal handler that interrupts an event forks, and both processes continue.
 
 static pid_t forked;
 
@@ -165,20 +166,20 @@ static void fork_in_handler(void)
 		_exit(sound ? 7 : 8);
 	if (forked < 0 || waitpid(forked, &status, 0) < 0)
 		_exit(9);
-	expect(sound, "a process that forked amid an event goes on", sound);
-	expect(status == 7 << 8, "a child that was forked amid an event goes on", status);
+	expect(sound, "a process that forked within an event continues", sound);
+	expect(status == 7 << 8, "a child that was forked within an event continues", status);
 }
 
 int main(void)
 {
 	if (!&probe_walks || !probe_common) {
-		printf("FAILED: the agent is not there\n");
+		printf("FAILED: the agent is not loaded\n");
 		return 1;
 	}
 	coroutines();
 	pool = heaptap_pool_create("pool");
-	leave(&(struct away){"paused", heaptap_pause, heaptap_resume});
-	leave(&(struct away){"serving a pool", serve, serve_none});
+	test_condition(&(struct condition){"paused", heaptap_pause, heaptap_resume});
+	test_condition(&(struct condition){"serving a pool", serve, serve_none});
 	fork_in_handler();
 	return failed;
 }

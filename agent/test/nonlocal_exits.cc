@@ -26,7 +26,7 @@ static int compare_numbers(const void *a, const void *b)
 NI void sorting(int depth)
 {
 	int numbers[400];
-	size_t n = rnd() % 16 ? 12 : 400; // more than 1 KiB is sorted in other memory
+	size_t n = rnd() % 16 ? 12 : 400; // more than 1 KiB is sorted in allocated memory
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = (int)rnd();
 	qsort(numbers, n, sizeof(int), compare_numbers);
@@ -89,7 +89,7 @@ NI void catching_deep(int depth)
 	catch_from(depth > 4 ? 4 : depth, 1 + (unsigned)(rnd() % 60));
 }
 
-// A forced unwinding, as pthread_exit's: its stop function runs on top of libgcc's own frames and those being left.
+// A forced unwinding, as in pthread_exit: its stop function runs above libgcc's own frames and those being left.
 struct forced_unwind {
 	_Unwind_Exception exception;
 	jmp_buf out;
@@ -228,7 +228,7 @@ NI void in_coroutine(int depth)
 	size_t big = 1 << 20;
 	char *m = new_stack(big);
 	run_coroutine(m, big, depth);
-	// Smaller at the same place, then gone; what comes next often takes the place.
+	// First smaller at the same address, then unmapped. The next mapping often takes the address.
 	munmap(m + big / 2, big / 2);
 	run_coroutine(m, big / 2, depth);
 	munmap(m, big / 2);

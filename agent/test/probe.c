@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// probe.c: linked into an agent, tells inside.c what is not to be seen from outside. ht_walk is wrapped (-Wl,--wrap).
+// probe.c: linked into an agent, shows inside.c what is not visible from outside. ht_walk is wrapped (-Wl,--wrap).
 
 #include "../src/record/thread.h"
 #include "../src/spool/chunks.h"
 #include "../src/unwind/memo.h"
 
 HT_EXPORT u64 probe_walks;
-// What the next walk is interrupted by, as if a signal had come; null: nothing.
+// Called by the next walk, as if a signal handler interrupted it; null: nothing.
 HT_EXPORT void (*probe_signal)(void);
 
 u32 __real_ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp);
@@ -22,14 +22,14 @@ u32 __wrap_ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	return __real_ht_walk(memo, pc, sp, fp);
 }
 
-// Is nothing special, so that events go the short way?
+// Whether events take the fast path.
 HT_EXPORT int probe_common(void);
 int probe_common(void)
 {
 	return ht_load(&ht_state->common) != 0;
 }
 
-// Do the thread's records go to the chunk that its stream has?
+// Whether the thread's records go to its stream's chunk.
 HT_EXPORT int probe_in_chunk(void);
 int probe_in_chunk(void)
 {

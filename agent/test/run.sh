@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests of the unwinder, outside of the agent, and of the agent from inside. Prints a line for each; exits 1 if one
-# fails. Needs gcc; uses clang if it is there. Two minutes on two cores.
+# Tests the unwinder outside of the agent, and the agent from inside. Prints a line for each test; exits 1 if one fails.
+# Needs gcc; uses clang if it is installed. Takes two minutes on two cores.
 #
-#   run.sh [PART...]    all parts, or those: cfi filters sampling inside observe frames deep unload stacks
+#   run.sh [PART...]    all parts, or these: cfi filters sampling inside observe frames deep unload stacks
 #
 # EVENTS=100000 makes 100,000 events of every kind with every compiler's flags, instead of with all of them together.
 set -eu
@@ -15,8 +15,8 @@ failed=0
 
 warn=(-Wall -Wextra -Werror -g -I../src)
 pure=(../src/spool/sum.c ../src/unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,cct}.c)
-all=(spool/sum unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk}
-	unwind/unwind)
+all=(spool/sum
+	unwind/{frames,cfi_find,cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind})
 
 try() {
 	"$@" || { failed=1; echo "FAILED: $*"; }
@@ -41,13 +41,13 @@ part_filters() {
 	try "$out/judge_bpf" judge 2000
 }
 
-# Sampling, against the probabilities that it promises.
+# Sampling, against the documented probabilities.
 part_sampling() {
 	gcc "${warn[@]}" -O2 -fsanitize=undefined -fno-sanitize-recover=undefined test_sampled.c -o "$out/sampled" -lm
 	try "$out/sampled"
 }
 
-# The whole agent, and what it does inside.
+# The whole agent, with a probe inside.
 part_inside() {
 	gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -fexceptions \
 		-fno-omit-frame-pointer -fno-plt -fno-stack-protector -shared -Wl,-z,now -Wl,--wrap=ht_walk \
@@ -63,7 +63,7 @@ part_observe() {
 	try "$out/observe"
 }
 
-# The rest, as the agent has it: builds the objects, once.
+# The unwinder, compiled as in the agent, once.
 objects=()
 need_objects() {
 	[ ${#objects[@]} = 0 ] || return 0

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// scenarios.cc: everything that may happen to a stack, one kind at a time and mixed, with an event wherever it may.
-// Compiled in many ways. Arguments: the scenario and the least number of events.
+// scenarios.cc: everything that can happen to a stack, one kind at a time and mixed, with events everywhere. Compiled
+// with many flags. Arguments: the scenario and the least number of events.
 //
-// Every event that is counted for a scenario has a frame of its kind on its stack, or comes right after one.
+// Every event that counts for a scenario has a frame of its kind on the stack, or comes right after one.
 
 #include <csetjmp>
 #include <csignal>
@@ -59,7 +59,7 @@ static void repeat()
 		one(30);
 }
 
-// ---- timers: the events are the handlers', the program below them makes none
+// ---- timers: the handlers make the events, the program below them makes none
 
 static volatile long unused;
 
@@ -77,7 +77,7 @@ static void work()
 
 static timer_t timer_of[NSIG];
 
-// Once, so that the program below gets on however long its handler takes.
+// One shot, so that the program below advances however long its handler takes.
 static void arm(int signal)
 {
 	itimerspec once = {{0, 0}, {0, 20000 + (long)(rnd() % 30000)}};
@@ -199,7 +199,7 @@ static void threads()
 static const struct scenario {
 	const char *name;
 	void (*run)();
-	maker *special[16];
+	maker *makers[16];
 } scenarios[] = {
 	{"exceptions", repeat, LIST(catching, catching_deep, forced)},
 	{"qsort", repeat, LIST(sorting)},
@@ -236,9 +236,9 @@ int main(int argc, char **argv)
 	for (const scenario &s : scenarios) {
 		if (strcmp(s.name, argv[1]) != 0)
 			continue;
-		special.makers = s.special;
-		while (s.special[special.count])
-			special.count++;
+		scenario_menu.makers = s.makers;
+		while (s.makers[scenario_menu.count])
+			scenario_menu.count++;
 		check_start();
 		s.run();
 		return check_report(s.name, wanted);

@@ -27,7 +27,7 @@ static void put_bytes(struct section *s, const void *p, u32 size)
 	s->size += size;
 }
 
-#define CODE 0x100000ull // where the functions pretend to be, relative to the section
+#define CODE 0x100000ull // the pretended address of the functions, relative to the section
 
 struct shape {
 	u8 encoding; // of the FDEs' addresses

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Stacks against libgcc's, from code compiled in many ways: every scenario of scenarios.cc, at least EVENTS events of each
-# with each compiler and flags. Prints a table; exits 1 if a stack differs. Used by run.sh, which says with which objects.
+# Compares stacks with libgcc's, in code compiled with many flags: every scenario of scenarios.cc, at least EVENTS
+# events of each, with each compiler and set of flags. Prints a table; exits 1 if a stack differs. run.sh passes the
+# objects.
 #
 #   stacks.sh FOLDER EVENTS OBJECT...
 set -eu
@@ -47,7 +48,8 @@ run() { # number
 	for s in "${scenarios[@]}"; do
 		most=$events
 		[ "$s" = steps ] && most=$((events * 15)) # they look alike
-		timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 || echo "FAILED $s: ${builds[$1]}" >>"$out/result-$1-$s"
+		timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 ||
+			echo "FAILED $s: ${builds[$1]}" >>"$out/result-$1-$s"
 	done
 }
 for ((n = 0; n < ${#builds[@]}; n += 2)); do

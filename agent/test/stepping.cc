@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stepping.cc: the program runs under its own trap flag: after every instruction comes a SIGTRAP, whose handler makes
-// an event. So every instruction that is met here, of the program, of libc's assembly, of the vdso, of the loader's
-// lazy binding, of the signal trampoline, of libgcc's own unwinding, is a place where a stack begins.
+// stepping.cc: the program runs under its own trap flag: after every instruction the kernel sends SIGTRAP, whose
+// handler makes an event. So every instruction executed here can be the top of a stack: of the program, libc's
+// assembly, the vdso, the loader's lazy binding, the signal trampoline, and libgcc's own unwinder.
 
 #include <csetjmp>
 #include <csignal>
@@ -27,14 +27,14 @@
 		"lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" :: \
 			: "memory", "cc")
 
-static long last; // number of events after which there is no more stepping
+static long last; // number of events after which stepping ends
 
 static int enough()
 {
 	return __atomic_load_n(&check_events, __ATOMIC_RELAXED) >= last;
 }
 
-// ---- where the steps are
+// ---- where steps happened
 
 static struct place {
 	uint64_t start, end;
@@ -81,13 +81,13 @@ static void report_places()
 	for (unsigned i = 0; i < place_count; i++)
 		if (places[i].steps)
 			printf(" %s %ld,", places[i].name, places[i].steps);
-	printf(" elsewhere %ld; at the signal trampoline %ld\n", elsewhere, trampoline);
+	printf(" elsewhere %ld; in the signal trampoline %ld\n", elsewhere, trampoline);
 	// At least: the program, libgcc, libc, the loader.
 	unsigned met = 0;
 	for (unsigned i = 0; i < place_count; i++)
 		met += places[i].steps > 0;
 	if (met < 4 || !trampoline) {
-		printf("that is too little: FAILED\n");
+		printf("too few steps: FAILED\n");
 		exit(1);
 	}
 }
@@ -101,7 +101,7 @@ static void on_trap(int, siginfo_t *, void *context)
 		registers[REG_EFL] &= ~0x100;
 }
 
-// Is stepped to its end and through the trampoline, back to the interrupted instruction.
+// Stepped to its end, and through the trampoline back to the interrupted instruction.
 static void on_inner(int)
 {
 	if (!enough())
@@ -137,7 +137,7 @@ static int note_slots(dl_phdr_info *info, size_t, void *)
 	return 1; // the program comes first
 }
 
-// As early as can be: what has been bound already stays bound.
+// As early as possible: what has been bound already stays bound.
 __attribute__((constructor)) static void note_plt()
 {
 	dl_iterate_phdr(note_slots, 0);
@@ -149,7 +149,7 @@ NI static void unbind()
 		plt.slots[i] = plt.saved[i];
 }
 
-// ---- what is stepped
+// ---- what runs under the trap flag
 
 static volatile long unused;
 static char from[5000], to[5000];
@@ -213,7 +213,7 @@ void stepping(long wanted)
 		if (round % 2)
 			library();
 		else
-			special.makers[round / 2 % special.count](0);
+			scenario_menu.makers[round / 2 % scenario_menu.count](0);
 		STEP_OFF();
 	}
 	report_places();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_bpf.c: the evaluator of seccomp filters (src/bpf.c).
+// test_bpf.c: tests the evaluator of seccomp filters (src/base/bpf.c).
 //
 //   test_bpf cases          programs whose answer is known
-//   test_bpf fuzz SECONDS   random bytes: nothing outside of the program is read, and it comes to an end; to be built with sanitizers
-//   test_bpf judge N        N random programs, each installed in a forked child: the kernel must answer as the evaluator does
+//   test_bpf fuzz SECONDS   random bytes: nothing outside of the program is read, and evaluation ends; build it with
+//                           sanitizers
+//   test_bpf judge N        N random programs, each installed in a forked child: kernel and evaluator must agree
 //
-// A program of the judge's ends with what is left in the accumulator as an error number, or with an action. The child
-// calls getppid, which takes no arguments, with arguments that the program reads.
+// A judged program ends with the accumulator as an error number, or with an action. The child calls getppid, which
+// takes no arguments, with arguments that the program reads.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -115,7 +116,7 @@ static int fuzz(int seconds)
 			malloc(length * sizeof(*code)); // of that size, so that a sanitizer sees what is outside
 		struct seccomp_data call;
 		for (u32 i = 0; i < length; i++) {
-			u32 sparse = draw() & 1; // all bits of a code, or only those that mean something
+			u32 sparse = draw() & 1; // all bits of a code, or only meaningful ones
 			code[i] = (struct sock_filter){(u16)(sparse ? draw() & 0xf7 : draw()), (u8)draw(), (u8)draw(),
 						       number()};
 		}
@@ -134,7 +135,7 @@ static int fuzz(int seconds)
 #define BODY 40
 #define PROBES 20
 
-// A program that the kernel admits: its child can always exit. Returns its length.
+// Makes a program that the kernel accepts, and under which a child can always exit. Returns its length.
 static u32 make(struct sock_filter *code)
 {
 	static const u16 operations[] = {BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV, BPF_AND,
@@ -144,7 +145,7 @@ static u32 make(struct sock_filter *code)
 	code[n++] = (struct sock_filter)LOAD(0);
 	code[n++] = (struct sock_filter)J(BPF_JEQ, SYS_getppid, 1, 0);
 	code[n++] = (struct sock_filter)RET(SECCOMP_RET_ALLOW);
-	for (u32 i = 0; i < BPF_MEMWORDS; i++) // the kernel admits no load of what was not stored
+	for (u32 i = 0; i < BPF_MEMWORDS; i++) // the kernel accepts no load of a word that was not stored
 		code[n++] = (struct sock_filter)K(draw() & 1 ? BPF_ST : BPF_STX, i);
 	first = n;
 	while (n < first + BODY) {
@@ -178,7 +179,7 @@ static u32 make(struct sock_filter *code)
 		}
 		code[n++] = i;
 	}
-	if (draw() & 3) { // as an error number that says much of the accumulator
+	if (draw() & 3) { // as an error number with many bits of the accumulator
 		code[n++] = (struct sock_filter)K(BPF_ALU | BPF_AND | BPF_K, 0xfff);
 		code[n++] = (struct sock_filter)K(BPF_ALU | BPF_OR | BPF_K, SECCOMP_RET_ERRNO);
 		code[n++] = (struct sock_filter)RET_A;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_cfi.c: the CFI interpreter on hand-made sections, under sanitizers.
+// test_cfi.c: tests the CFI interpreter on hand-made sections, under sanitizers.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ static void test_set_loc(void)
 	free(b.memory);
 }
 
-// Programs of instructions, what they say, and what they do to a small stack.
+// Programs of instructions, the rules that they compile to, and the results on a small stack.
 struct program {
 	const char *name;
 	const char *bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_deep.c: what recursion that allocates on its way down costs, at depths at which not all of the stack is compared
-// at each event. That the stacks are right is tested in test_switch.c.
+// test_deep.c: measures recursion that allocates at every level, at depths at which not all of the stack is compared at
+// each event. test_switch.c checks that the stacks are right.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -94,15 +94,14 @@ static void beyond(void)
 	double took = cpu_time() - begin;
 	u32 nodes = ht_header->next_node - before;
 	int bad = !(ht_nodes[last].pc & HT_NODE_TRUNCATED) || ht_nodes[last].parent || nodes > 2 * HT_FRAMES_MAX + 10;
-	printf("%-22s %8d frames: %.2f s, %u nodes%s\n", "beyond what is kept", wanted, took, nodes,
-	       bad ? " FAILED" : "");
+	printf("%-22s %8d frames: %.2f s, %u nodes%s\n", "beyond the limit", wanted, took, nodes, bad ? " FAILED" : "");
 	failed |= bad;
 }
 
 static void *run(void *unused)
 {
 	(void)unused;
-	// The limits are what is promised for a target.
+	// The limits are those promised for targets.
 	cost("recursion", 200000, 0, 2);
 	cost("recursion", 400000, 0, 4);
 	cost("below a complex frame", 200000, 1, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_frames.c: frames that compilers seldom make: canonical frame addresses in other registers, saved in odd places,
-// code without call frame information, very deep stacks, a forked child.
+// test_frames.c: tests frames that compilers seldom make: canonical frame addresses in other registers, registers saved
+// in unusual places, code without call frame information, very deep stacks, a forked child.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +21,7 @@
 
 typedef void (*function)(void);
 
-// Each calls its first argument; what the compiler's own functions need not do, they do.
+// Each calls its first argument, and does what compilers' functions seldom do.
 void cfa_in_rbx(function);
 void cfa_in_r12(function);
 void cfa_loaded_from_r13(function);
@@ -108,7 +108,7 @@ __attribute__((noinline)) static void ordinary(void)
 	sink += room[0];
 }
 
-// Uses all the registers that are preserved, so that they must be saved on the way.
+// Uses all call-preserved registers, so that they must be saved on the stack.
 __attribute__((noinline)) static void greedy(int a, int b, int c, int d, int e, int f)
 {
 	int v = a * b, w = c * d, x = e * f, y = a ^ f, z = b ^ e;
@@ -190,7 +190,7 @@ static void *deep_thread(void *arg)
 		}
 	}
 	u64 cut = ht_header->counters[HT_C_TRUNCATED];
-	deep(1200000); // more than there may be
+	deep(1200000); // more than can be remembered
 	if (ht_header->counters[HT_C_TRUNCATED] != cut + 1) {
 		deep_failed = 1;
 		printf("deep: a stack of 1,200,000 frames is not truncated\n");
@@ -212,7 +212,7 @@ static int test_deep(void)
 	return deep_failed;
 }
 
-// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code that a compiler at run time might make.
+// push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret: code that a JIT compiler might make.
 __attribute__((noinline)) static int test_generated(void)
 {
 	static const u8 code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
@@ -269,11 +269,11 @@ static int test_interrupted(void)
 	sigaltstack(&s, 0);
 	sigaction(SIGTRAP, &a, 0);
 	for (int at = -16; at <= 256;
-	     at += 8) // the first time, the bounds of the stack are looked up; later they are known
+	     at += 8) // the first time, the bounds of the stack are found; later they are known
 		on_stack(interrupted_at_return, p + 8192 + 8 + at);
 	munmap(p, 8192);
 	on_stack(interrupted, p + 8192 + 256 + 8);
-	on_stack(interrupted, p + 8192 + 16 + 8); // there may be nothing below it
+	on_stack(interrupted, p + 8192 + 16 + 8); // nothing may be mapped below it
 	int failed = check_mismatches != before || check_events != events + 37;
 	printf("interrupted at its return%*s%s\n", 5, "", failed ? "FAILED" : "ok");
 	munmap(p, 4 * 4096);
@@ -300,7 +300,7 @@ static int test_fork(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Bytes of the target's stack that an event takes, the first one of all included.
+// Bytes of the target's stack that an event uses, including the very first event.
 
 #define PAINT 0x5a5a5a5a5a5a5a5aull
 
@@ -316,7 +316,7 @@ __attribute__((noinline)) static u32 painted_left(void)
 {
 	volatile u64 area[2048];
 	u32 i = 0;
-	__asm__ volatile("" : : "r"(area) : "memory"); // what is there is what was left
+	__asm__ volatile("" : : "r"(area) : "memory"); // measures how much was overwritten
 	while (i < 2048 && area[i] == PAINT)
 		i++;
 	return (2048 - i) * 8;
@@ -344,7 +344,7 @@ static int test_stack_use(void)
 		}
 		used[i] = stack_used(i >= 3 ? event_in_odd_frame : event);
 	}
-	used[3] -= 8 + 8 + 63 + 256; // the odd frame's own
+	used[3] -= 8 + 8 + 63 + 256; // the unusual frame's own
 	used[4] -= 8 + 8 + 63 + 256;
 	int failed = used[0] > 1024 || used[1] > 512 || used[2] > 1024 || used[3] > 1024 || used[4] > 1024;
 	printf("stack use%*s%u %u %u %u %u bytes: %s\n", 20, "", used[0], used[1], used[2], used[3], used[4],
@@ -353,7 +353,7 @@ static int test_stack_use(void)
 	return failed;
 }
 
-// 0 is the hash of free entries: a stack that has it gets no node, and the next one that comes there its own.
+// 0 is the hash of free entries: a stack with that hash gets no node, and a stack called from it gets one of its own.
 static int test_no_hash(void)
 {
 	u32 none = ht_cct_insert(0, 0, 1), node = ht_cct_insert(1, 0, 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_observe.c: measures and monitors under ThreadSanitizer, outside of the agent: threads tell of events while
-// others begin and end measures, add and remove monitors, and destroy what these used.
+// test_observe.c: tests measures and monitors under ThreadSanitizer, outside of the agent: threads report events while
+// others begin and end measures, add and remove monitors, and destroy the monitors' data.
 
 #include <pthread.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ void *ht_map(u64 size)
 	return calloc(1, size);
 }
 
-struct ht_thread *ht_thread_appear(u64 sp)
+struct ht_thread *ht_thread_ensure(u64 sp)
 {
 	(void)sp;
 	struct ht_thread *t = calloc(1, sizeof(*t));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_sampled.c: allocations are chosen with the probability that they should be, and what the filter holds is exact.
+// test_sampled.c: tests that allocations are chosen with the right probability, and that the filter is exact.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void check(int ok, const char *what, double got, double want)
 	}
 }
 
-// Is the share of n that was chosen within 4.5 standard errors of the probability?
+// Checks that the share of n that was chosen is within 4.5 standard errors of the probability.
 static void share(const char *what, u64 chosen, u64 n, double p)
 {
 	double error = sqrt(p * (1 - p) / (double)n);
@@ -76,7 +76,7 @@ static void test_choice(void)
 	choose(3 | HT_SAMPLED_CALLS, sizes, 3, 2000000);
 }
 
-// The scale says what the mean of all draws is, so its error is the bias of every estimate.
+// The scale determines the mean of all draws, so its error is the bias of every estimate.
 static void test_scale(void)
 {
 	static const u64 means[] = {2, 3, 10, 1000, 99999, 1 << 20, (1 << 20) + 1, 5000000, 1ull << 40, 1ull << 46};
@@ -98,14 +98,14 @@ static void test_scale(void)
 	}
 }
 
-// Against an array that knows everything.
+// Compares the filter with an array that knows everything.
 static void test_filter(void)
 {
 	enum { BLOCKS = 40000 };
 	static u8 is_held[BLOCKS];
 	u64 missed = 0, wrong = 0, none = 0;
 	for (u64 step = 0; step < 3000000; step++) {
-		u64 i = (u64)rand() % BLOCKS, full = step > 2000000; // at the end more than it can tell apart
+		u64 i = (u64)rand() % BLOCKS, full = step > 2000000; // at the end more than it can distinguish
 		const void *p = (const void *)(0x7f0000000000 + i * 16);
 		if (is_held[i]) {
 			missed += !ht_filter_may_hold(p) || !ht_filter_take(p);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_switch.c: whatever can change the outer frames of a deep stack while its inner ones look as before, or are left
-// alone. This is what the bound of deep.c must survive. So all stacks are deeper than HT_NEAR, there are events only at
-// their leaves, and between two events nothing is done but what the change takes: stacks are judged at the end of each
-// scenario.
+// test_switch.c: tests everything that can change the outer frames of a deep stack while its inner ones look as before,
+// or are not executed. The bound of deep.c must hold for all of it. So all stacks are deeper than HT_NEAR, events
+// happen only at their leaves, and between two events only the change itself happens: stacks are judged at the end of
+// each scenario.
 //
-// Every stack is compared from leaf to root with what the program knows of it; some, the first of each kind among them,
-// also with libgcc's.
+// Every stack is compared from leaf to root with what the program knows about it; some, including the first of each
+// kind, also with libgcc's.
 
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -55,33 +55,34 @@ static void *map(u64 size)
 // ---------------------------------------------------------------------------------------------------------------------
 // Descents
 
-// A descent of `top` levels: at each of them descend calls itself by way of left or of right.
+// A descent of `top` levels: at each of them, descend calls itself through left or right.
 struct descent {
 	int top;
-	int turn; // the level that is to go the other way next
-	int turns; // still to come
+	int turn; // the level that takes the other side next
+	int turns; // changes of side still to come
 	int far; // turn at one of the outermost levels
 	void (*leaf)(struct descent *);
-	struct descent *outer; // the one that has this one run on another stack
-	void *other; // whatever leaf needs
-	sigjmp_buf landing; // outside of all levels
-	u8 way[LEVELS_MAX + 1];
+	struct descent *outer; // the descent that runs this one on another stack
+	void *other; // data of the leaf
+	sigjmp_buf landing; // target of siglongjmp, outside of all levels
+	u8 side[LEVELS_MAX + 1];
 	// What the judge knows:
-	u8 judged_way[LEVELS_MAX + 1];
-	int root_count; // frames outside of the levels, or -1: not known yet
+	u8 judged_side[LEVELS_MAX + 1];
+	int root_count; // frames outside of the levels, or -1: unknown yet
 	u64 root[ENDS_MAX];
 };
 
-// What has happened, in this order.
+// A log of what happened.
 static struct happened {
 	struct descent *d;
-	u32 node; // of an event
-	int level; // or the level that goes the other way
+	u32 node; // an event's node
+	int level; // or the level that changes sides
 } happened[LOG_MAX];
 static int happened_count;
-static int sampled, part; // events that libgcc has judged; at which a part of the remembered stack was compared
+// events that libgcc has judged; events at which only a part of the remembered stack was compared
+static int sampled, part;
 
-static u64 site_in_way[2], site_of_way[2], site_of_leaf; // return addresses
+static u64 site_in_side[2], site_of_side[2], site_of_leaf; // return addresses
 
 static void note(struct descent *d, u32 node, int level)
 {
@@ -92,7 +93,7 @@ static void note(struct descent *d, u32 node, int level)
 
 static void turn_at(struct descent *d, int level)
 {
-	d->way[level] ^= 1;
+	d->side[level] ^= 1;
 	note(d, 0, level);
 }
 
@@ -118,14 +119,14 @@ NI static void descend(struct descent *d, int level);
 
 NI static void left(struct descent *d, int level)
 {
-	site_of_way[0] = (u64)__builtin_return_address(0);
+	site_of_side[0] = (u64)__builtin_return_address(0);
 	descend(d, level - 1);
 	sink++;
 }
 
 NI static void right(struct descent *d, int level)
 {
-	site_of_way[1] = (u64)__builtin_return_address(0);
+	site_of_side[1] = (u64)__builtin_return_address(0);
 	descend(d, level - 1);
 	sink--;
 }
@@ -133,13 +134,13 @@ NI static void right(struct descent *d, int level)
 NI static void descend(struct descent *d, int level)
 {
 	if (level == 0) {
-		site_in_way[d->way[1]] = (u64)__builtin_return_address(0);
+		site_in_side[d->side[1]] = (u64)__builtin_return_address(0);
 		d->leaf(d);
 		sink++;
 		return;
 	}
 	do {
-		if (d->way[level])
+		if (d->side[level])
 			right(d, level);
 		else
 			left(d, level);
@@ -163,7 +164,7 @@ static void new_descent(struct descent *d, int top, void (*leaf)(struct descent 
 {
 	*d = (struct descent){.top = top, .leaf = leaf, .root_count = -1};
 	for (int i = 1; i <= top; i++)
-		d->judged_way[i] = d->way[i] = (u8)rnd(2);
+		d->judged_side[i] = d->side[i] = (u8)rnd(2);
 	choose_turn(d);
 }
 
@@ -171,7 +172,7 @@ static void learn_sites(void)
 {
 	static struct descent d;
 	new_descent(&d, 1, learn_leaf);
-	for (d.way[1] = 0; d.way[1] < 2; d.way[1]++) {
+	for (d.side[1] = 0; d.side[1] < 2; d.side[1]++) {
 		d.turn = 0;
 		begin(&d);
 	}
@@ -216,17 +217,17 @@ NI static void event(struct descent *d)
 	part += memo.deep && memo.deep->turn != turn;
 	note(d, node, 0);
 	if (d->root_count == -1 || rnd(SAMPLE) == 0) {
-		d->root_count = d->root_count == -1 ? -2 : d->root_count; // the judge will see
+		d->root_count = d->root_count == -1 ? -2 : d->root_count; // the judge will find out
 		sampled++;
 		if (!is_libgccs(node, frame[1])) {
-			printf("libgcc sees another stack\n");
+			printf("libgcc sees a different stack\n");
 			failed = 1;
 		}
 	}
 	__asm__ volatile("" ::: "memory");
 }
 
-// Up to and including the next frame of descend that calls leaf, from begin on.
+// Returns the index after the next frame of descend that calls leaf, from begin on.
 static u32 up_to_leaf(const u64 *pcs, u32 begin, u32 n)
 {
 	while (begin < n && pcs[begin] != site_of_leaf)
@@ -236,11 +237,11 @@ static u32 up_to_leaf(const u64 *pcs, u32 begin, u32 n)
 
 static int is_known(struct descent *d, const u64 *pcs, u32 n)
 {
-	u32 i = up_to_leaf(pcs, 0, n); // what is inside of it was libgcc's to judge
+	u32 i = up_to_leaf(pcs, 0, n); // libgcc has judged what is inside of it
 	for (; d; d = d->outer) {
 		for (int level = 1; level <= d->top; level++, i += 2) {
-			u8 way = d->judged_way[level];
-			if (i + 2 > n || pcs[i] != site_in_way[way] || pcs[i + 1] != site_of_way[way])
+			u8 side = d->judged_side[level];
+			if (i + 2 > n || pcs[i] != site_in_side[side] || pcs[i + 1] != site_of_side[side])
 				return 0;
 		}
 		if (d->root_count < 0) {
@@ -264,7 +265,7 @@ static void judge(const char *name, int at_least)
 	for (struct happened *h = happened; h < happened + happened_count; h++) {
 		int truncated;
 		if (h->level) {
-			h->d->judged_way[h->level] ^= 1;
+			h->d->judged_side[h->level] ^= 1;
 			continue;
 		}
 		u32 n = fake_path(h->node, pcs, PCS_MAX, &truncated);
@@ -296,7 +297,7 @@ static void returns(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// longjmp, to the outermost frame and to one in the middle
+// longjmp to the outermost frame and to one in the middle
 
 static int jumps;
 
@@ -388,9 +389,9 @@ NI static void by_turns(void *stack_one, void *stack_two)
 {
 	create(&one, &first, 3000, stack_one);
 	create(&two, &second, 3000, stack_two);
-	memcpy(second.way, first.way, sizeof(first.way));
-	second.way[2990] ^= 1;
-	memcpy(second.judged_way, second.way, sizeof(second.way));
+	memcpy(second.side, first.side, sizeof(first.side));
+	second.side[2990] ^= 1;
+	memcpy(second.judged_side, second.side, sizeof(second.side));
 	first.turns = second.turns = 20;
 	while (!one.ended || !two.ended) {
 		resume(&first);
@@ -404,7 +405,7 @@ static void coroutines(void)
 	by_turns(stacks, stacks + OTHER_STACK);
 	judge("two coroutines", 80);
 
-	// One after the other on the same stack, alike but for an outer level.
+	// One after the other on the same stack, equal except for an outer level.
 	create(&one, &first, 3000, stacks);
 	for (int i = 0; i < 40; i++) {
 		turn_at(&first, 2900 + (int)rnd(100));
@@ -421,10 +422,10 @@ static void coroutines(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Stacks switched by hand: the stack of a fiber goes on where it was resumed last
+// Stacks switched by hand: the stack of a fiber continues where it was last resumed
 
 struct fiber {
-	u64 sp; // of whoever does not run
+	u64 sp; // stack pointer of the side that does not run
 	u64 caller; // the end of fiber_resume's frame
 	void (*run)(void *);
 	void *argument;
@@ -473,7 +474,7 @@ static struct fiber *fiber_create(char *end, void (*run)(void *), void *argument
 
 static void fiber_leaf(struct descent *d)
 {
-	// The stack within is left alone while that of the caller changes.
+	// The inner stack is unchanged while that of the caller changes.
 	for (;;) {
 		event(d);
 		fiber_suspend(d->other);
@@ -487,7 +488,7 @@ static void run_descent(void *d)
 
 static void resume_fiber(struct descent *d)
 {
-	if (rnd(4) == 0) // else the event before is the fiber's, too
+	if (rnd(4) == 0) // otherwise the previous event is the fiber's, too
 		event(d);
 	fiber_resume(d->other);
 	sink++;
@@ -510,7 +511,7 @@ static void fibers(void)
 	fibers_at("fiber elsewhere, deep below", 5000, stack + OTHER_STACK);
 	fibers_at("fiber elsewhere", 20, stack + OTHER_STACK);
 	munmap(stack, OTHER_STACK);
-	// Inside of the frame that resumes it: beyond the end of what the thread uses.
+	// Inside the frame that resumes it: beyond the end of what the thread uses.
 	char *here = __builtin_frame_address(0);
 	fibers_at("fiber within a frame, far", 5000, here - (16 << 20));
 	fibers_at("fiber within a frame, near", 20, here - (64 << 10));
@@ -561,13 +562,13 @@ static void handlers(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// A stack that another thread goes on with
+// A stack on which another thread continues
 
 static ucontext_t handed, waiting, of_other;
 static sem_t to_other, to_this;
 static volatile int all_done;
 
-// Has the stack run by the other thread, and back: the caller goes on in the other one.
+// Switches the stack to the other thread, and back: the caller continues in the other thread.
 NI static void hand_over(void)
 {
 	swapcontext(&handed, &waiting);
@@ -578,7 +579,7 @@ NI static void hand_back(void)
 	swapcontext(&handed, &of_other);
 }
 
-// Runs in this thread, on a small stack, while the other one is at work on the thread's own.
+// Runs in this thread, on a small stack, while the other thread runs on this thread's own.
 static void wait_for_other(void)
 {
 	for (;;) {
@@ -614,7 +615,7 @@ static void with_other(struct descent *d)
 	event(d);
 }
 
-// So deep that a thread rewrites less of it in the CPU time that it takes to wake up.
+// So deep that a thread can rewrite only a part of it in the CPU time that waking up takes.
 #define FAR_LEVELS 300000
 static int far_way, far_events, far_wrong, far_away;
 static u32 far_nodes[2];
@@ -682,23 +683,23 @@ static void other_threads(void)
 	sem_post(&to_other);
 	pthread_join(t, 0);
 	munmap(stack, 1 << 20);
-	printf("%-28s %5d stacks, %d wrong%s\n", "the same, very deep", far_events, far_wrong,
+	printf("%-28s %5d stacks, %d wrong%s\n", "run by another, very deep", far_events, far_wrong,
 	       far_wrong ? " FAILED" : "");
 	failed |= far_wrong || ht_deep_distrusted;
 	ht_deep_distrusted = 0;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Stacks copied away and back, as greenlets are
+// Stacks that are copied away and back, as greenlets do
 
 static struct image {
 	u64 sp;
 	char *copy;
 } images[2];
-static u64 copied_end; // of what is copied
+static u64 copied_end; // end of the copied part
 static int made, shown, rounds, differing;
 static jmp_buf copies_over;
-u64 copy_stack; // the end of the one that copying needs
+u64 copy_stack; // end of the stack on which the copying runs
 
 int image_save(struct image *) __attribute__((returns_twice));
 void image_load(struct image *) __attribute__((noreturn));

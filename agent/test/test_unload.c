@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// test_unload.c: two plugins that take turns at one address are told apart, and unloading is seen.
-// Arguments: the plugins' files.
+// test_unload.c: tests that plugins that are loaded in turn at one address are distinguished, and that unloading is
+// noticed. Arguments: the plugins' files.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 void __libc_free(void *);
 static int started;
 
-// As the hooks do: the loader frees what described a module, after it is gone.
+// As the hooks do: after unloading a module, the loader frees its description.
 __attribute__((visibility("default"), noinline)) void free(void *p)
 {
 	if (p && started && ht_in_loader((u64)__builtin_return_address(0)))
@@ -62,7 +62,7 @@ static const char *path_of(const struct ht_module *m)
 	return m ? (const char *)(m + 1) + m->build_id_size : "?";
 }
 
-// The module of the function that called event's caller, which the plugin is.
+// Returns the module of the function that called event's caller, which is the plugin.
 static const struct ht_module *module_of(u32 at, u64 *pc)
 {
 	for (; at; at = ht_nodes[at].parent) {

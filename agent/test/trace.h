@@ -14,7 +14,7 @@
 struct trace {
 	uint64_t *pcs;
 	unsigned count;
-	int exact; // 0: the rest is not known
+	int exact; // 0: the rest is unknown
 };
 
 static inline _Unwind_Reason_Code trace_one(struct _Unwind_Context *context, void *data)
@@ -26,7 +26,7 @@ static inline _Unwind_Reason_Code trace_one(struct _Unwind_Context *context, voi
 	return _URC_NO_REASON;
 }
 
-// Drops the frames inside of the one with return address `pc`.
+// Drops the frames inside the one with return address `pc`.
 static inline void trace_trim(struct trace *t, uint64_t pc)
 {
 	unsigned skip = 0;
@@ -38,8 +38,8 @@ static inline void trace_trim(struct trace *t, uint64_t pc)
 		t->count--;
 }
 
-// Sets t to the stack from the frame with return address `pc` on, the innermost such one, completed by what is known
-// beyond generated code.
+// Sets t to the stack from the innermost frame with return address `pc` on, completed by what is known beyond generated
+// code.
 static inline void trace_from(struct trace *t, uint64_t pc, const struct check_known *known)
 {
 	uint64_t *end = t->pcs + TRACE_MAX;

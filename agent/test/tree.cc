@@ -8,7 +8,7 @@
 
 thread_local uint64_t seed = 88172645463325252ull;
 volatile long sink;
-menu special;
+menu scenario_menu;
 void (*leaf)() = check_event;
 
 uint64_t rnd()
@@ -101,8 +101,8 @@ static void ordinary(int depth)
 
 void one(int depth)
 {
-	if (special.count)
-		special.makers[rnd() % special.count](depth);
+	if (scenario_menu.count)
+		scenario_menu.makers[rnd() % scenario_menu.count](depth);
 	else
 		ordinary(depth);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// verify.c: a library to preload into real programs: takes the stack of every allocation and compares one in
+// verify.c: a library to preload into real programs: captures the stack of every allocation and compares one in
 // VERIFY_EVERY (100) with libgcc's. At exit it appends a line to the file VERIFY_LOG. glibc's allocator only.
 //
-//   gcc -O2 -I../src -fPIC -shared -fno-omit-frame-pointer verify.c fake.c ../src/unwind/{cfi,cfi_step,maps,modules,rules,cct,stack,full,complex,memo,settle,deep,walk,unwind}.c -o verify.so
+//   gcc -O2 -I../src -fPIC -shared -fno-omit-frame-pointer verify.c fake.c ../src/spool/sum.c ../src/unwind/*.c \
+//     -o verify.so
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,7 +78,7 @@ static void compare(u32 node, u64 pc)
 	while (t.n && theirs[t.n - 1] == 0)
 		t.n--;
 	__atomic_fetch_add(&compared, 1, __ATOMIC_RELAXED);
-	// Where libgcc has no information it stops; we may go on by frame pointer.
+	// libgcc stops where it has no information; we may continue by frame pointer.
 	if (n > t.n && memcmp(mine, theirs, t.n * 8) == 0 && ht_header->counters[HT_C_GUESSED])
 		__atomic_fetch_add(&ended_early, 1, __ATOMIC_RELAXED);
 	else if ((n != t.n || memcmp(mine, theirs, n * 8) != 0 || truncated) && n != MOST &&

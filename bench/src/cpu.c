@@ -3,8 +3,8 @@
 // cpu.c: runs a command and appends what it alone has used to a file: its CPU time in ns, user and system, and its wall
 // time. Usage: cpu FILE [NAME=VALUE...] -- COMMAND [ARGS...]. The variables are set for the command only.
 //
-// Whatever starts this program (a profiler's launcher, with helpers of its own) does not count. When it is killed, so is
-// the command.
+// Whatever starts this program (a profiler's launcher, with helpers of its own) does not count. When it is killed, so
+// is the command.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

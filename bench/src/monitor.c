@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// monitor.c: what it costs to be told of events: a monitor whose callbacks do nothing, or with the option "measure" a measure of the
-// main thread.
+// monitor.c: what it costs to be told of events: a monitor whose callbacks do nothing, or with the option "measure" a
+// measure of the main thread.
 #include <heaptap/monitor.h>
 
 static void allocated(size_t requested, size_t usable, const void *address, void *user)

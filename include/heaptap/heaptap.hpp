@@ -168,8 +168,8 @@ class pool
 	{
 		heaptap_pool_clear(id_);
 	}
-	// Calls a function that allocates backing for the pool, so that it is counted only as such. Returns the function's
-	// result.
+	// Calls a function that allocates backing for the pool, so that it is counted only as such. Returns the
+	// function's result.
 	template <typename Function> auto grow(Function &&function) const
 	{
 		struct serving {
@@ -375,8 +375,8 @@ class registry
 			std::vector<detail::monitors::entry>().swap(list);
 	}
 
-	// Creates a monitor and registers it. Its creation is not reported. Throws std::runtime_error if the program does
-	// not run under heaptap, or if there are too many monitors.
+	// Creates a monitor and registers it. Its creation is not reported. Throws std::runtime_error if the program
+	// does not run under heaptap, or if there are too many monitors.
 	template <typename Monitor, typename... Arguments> Monitor &add(Arguments &&...arguments)
 	{
 		hide h;

@@ -27,7 +27,8 @@ func TestSampleStranger(t *testing.T) {
 	g.SetRandom(0, random+16)
 	wait := startRun(t, config, g.cmd.Process.Pid)
 	g.Stream(0, 1, 0, "").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8, Stack: 1})
-	time.Sleep(50 * time.Millisecond)
+	g.attached()
+	time.Sleep(50 * time.Millisecond) // no sample may be taken
 	g.end()
 	wait()
 	if list := openRecording(t, finished(t, reps, 1)[0].Path).Samples(); len(list) != 0 {

@@ -3,7 +3,6 @@ package record
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,15 +51,8 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = child.Process.Kill() }()
-	for range 1000 { // until it has its own image
-		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child.Process.Pid)); strings.HasPrefix(string(b),
-			"sleep") {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	random := randomOf(t, child)
 	slot := g.Proc(child.Process.Pid, 0, clock.Now())
-	random, _ := procs.Random(child.Process.Pid)
 	g.SetRandom(slot, random)
 	g.Module(wire.Module{Kind: wire.ModuleUnload, ID: 1, Proc: 0, Time: clock.Now()}, "", "")
 	c := g.Stream(slot, 2, 0, "child")
@@ -68,19 +60,14 @@ func TestFork(t *testing.T) {
 	c.Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 100, Stack: 2})
 	s.Event(nil, wire.Record{Kind: wire.KFree, Addr: 64})
 	g.end()
-	for range 200 {
-		if len(reps.of(Finished)) == 1 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	finished(t, reps, 1) // of the parent, while the child goes on
+	until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
+	finished(t, reps, 1) // the parent's, while the child continues
 	c.Event(nil, wire.Record{Kind: wire.KFree, Addr: 64})
 	c.Event(nil, wire.Record{Kind: wire.KFree, Addr: 128})
-	time.Sleep(300 * time.Millisecond)
-	if l := reps.of(Settled); len(l) == 0 || len(l[len(l)-1].Running) != 1 {
-		t.Errorf("settled: %+v", l)
-	}
+	until(t, "one process is reported as running", func() bool {
+		l := reps.of(Settled)
+		return len(l) > 0 && len(l[len(l)-1].Running) == 1
+	})
 	_ = child.Process.Kill()
 	_ = child.Wait()
 	wait()
@@ -113,19 +100,14 @@ func TestExec(t *testing.T) {
 	pid := g.cmd.Process.Pid
 	wait := startRun(t, config, pid)
 	g.Stream(0, uint32(pid), 0, "main").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8, Stack: 1})
-	time.Sleep(50 * time.Millisecond)
+	g.attached()
 	b := spooltest.New(t, dir, "prog2", pid)
 	b.Meta("/usr/bin/prog", []string{"prog"}, "/", "h", nil)
 	random, _ := procs.Random(pid)
 	b.SetRandom(0, random)
 	b.Publish()
 	b.Stream(0, uint32(pid), 0, "main").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8})
-	for range 200 {
-		if len(reps.of(Finished)) == 1 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
 	finished(t, reps, 1) // of the image that is gone
 	g.end()
 	wait()
@@ -188,7 +170,7 @@ func TestStopped(t *testing.T) {
 	for i := range uint64(1000) {
 		s.Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64 + i*64, Size: 8, Stack: 1})
 	}
-	time.Sleep(100 * time.Millisecond)
+	g.attached()
 	cancel()
 	if err := <-done; err != nil {
 		t.Fatal(err)

@@ -2,10 +2,12 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,22 +36,46 @@ func newTarget(t *testing.T, dir, name string) *target {
 	cmd := childtest.Sleeping(t)
 	g := &target{Agent: spooltest.New(t, dir, name, cmd.Process.Pid), t: t, cmd: cmd}
 	g.heap.Store(0x10000)
-	var random uint64
-	for range 100 { // until it has executed sleep
-		time.Sleep(5 * time.Millisecond)
-		if r, ok := procs.Random(cmd.Process.Pid); ok && r == random {
-			break
-		} else {
-			random = r
-		}
-	}
-	g.SetRandom(0, random)
+	g.SetRandom(0, randomOf(t, cmd))
 	for i := range uint32(50) {
 		g.Node(i/2, g.PC(0x1000+uint64(i), 1))
 	}
 	g.Module(wire.Module{Kind: wire.ModuleLoad, ID: 1, Start: 0x1000, End: 0x2000}, "id", "/usr/lib/none.so")
 	g.Publish()
 	return g
+}
+
+// randomOf waits until a `sleep` that was just started has executed its image, and returns where that has its AT_RANDOM.
+func randomOf(t *testing.T, cmd *exec.Cmd) uint64 {
+	t.Helper()
+	until(t, "sleep is executed", func() bool {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid))
+		return strings.HasPrefix(string(b), "sleep")
+	})
+	random, _ := procs.Random(cmd.Process.Pid)
+	return random
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never: " + what)
+		}
+	}
+}
+
+// attached waits until the recorder has attached to the target's spool, and has then completed a round over it.
+func (g *target) attached() {
+	g.t.Helper()
+	until(g.t, "the recorder is attached", func() bool {
+		return atomic.LoadUint32(&g.Header.RecorderState) == wire.RecorderHere
+	})
+	begun := atomic.LoadUint64(&g.Header.Heartbeat)
+	until(g.t, "the recorder has completed a round", func() bool {
+		return atomic.LoadUint64(&g.Header.Heartbeat) >= begun+2
+	})
 }
 
 func (g *target) end() {
@@ -222,7 +248,7 @@ func TestRun(t *testing.T) {
 			g.Patience = test.patience
 			pid <- g.cmd.Process.Pid
 			allocs, frees := g.work(0, 4, 20000)
-			time.Sleep(100 * time.Millisecond)
+			g.attached()
 			g.end()
 			ended <- Status{Exited: true, Code: 3}
 			if err := <-done; err != nil {
@@ -289,7 +315,7 @@ func TestClocks(t *testing.T) {
 	for i := range uint64(300) {
 		want = append(want, int64(clock.Monotonic()-g.Header.Mono0))
 		s.Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64 + i*64, Size: 1, Stack: 1})
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // the events' times must differ
 	}
 	g.end()
 	if err := <-done; err != nil {

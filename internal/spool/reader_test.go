@@ -147,8 +147,10 @@ func TestReadWhileWritten(t *testing.T) {
 				default:
 				}
 				round(t, r, c)
-				for patience == 0 && running && atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) == 0 {
-					time.Sleep(time.Millisecond) // the reader is too slow
+				if patience == 0 && running { // the reader is too slow
+					until(t, "a spilled chunk", func() bool {
+						return atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) != 0
+					})
 				}
 				Wait([]*Spool{s}, 200*time.Microsecond, func() bool { return false })
 				s.Beat()
@@ -267,6 +269,16 @@ func TestLostChunk(t *testing.T) {
 	}
 }
 
+// until waits for a condition.
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never: " + what)
+		}
+	}
+}
+
 func TestBusy(t *testing.T) {
 	a := spooltest.New(t, t.TempDir(), "p", 1).Publish()
 	_, r := open(t, a.Path, true)
@@ -282,16 +294,15 @@ func TestBusy(t *testing.T) {
 	if len(r.Busy) != 1 || r.Busy[0].TID != 7 {
 		t.Errorf("busy: %v", r.Busy)
 	}
-	time.Sleep(60 * time.Millisecond)
-	round(t, r, c)
-	if len(r.Busy) != 0 {
-		t.Error("a writer that does not get on is not left behind")
-	}
+	until(t, "a writer that makes no progress is left behind", func() bool {
+		round(t, r, c)
+		return len(r.Busy) == 0
+	})
 	st.Write(number(0))
 	st.Slot.Busy = 0x7ff0
 	round(t, r, c)
 	if len(r.Busy) != 1 {
-		t.Error("a writer that got on again is still left behind")
+		t.Error("a writer that made progress again is still left behind")
 	}
 	if err := r.Round(c, func(proc uint32) bool { return proc == 0 }); err != nil {
 		t.Fatal(err)

@@ -169,7 +169,8 @@ $`
 			case "off": // neither what came before, nor what came after, nor at the end
 				want = `(?s)^Stat 1000 24000 24000 24000 at
 #0 .* instrumented\(\) .*Stat 7 17080 8872 13200 at.* instrumented\(\) .*` +
-					`_mpTrace_;.*;main(;.*)?;instrumented\(\);[^\n]*  1000 24000 24000 24000\n_mpTrace_[^\n]*  7 17080 8872 13200
+					`_mpTrace_;.*;main(;.*)?;instrumented\(\);[^\n]*  1000 24000 24000 24000
+_mpTrace_[^\n]*  7 17080 8872 13200
 _mpTrace_;SmallAllocations  0 0 0 0
 $`
 			case "intervals":

@@ -134,9 +134,10 @@ func askReport(r *run, function string) values {
 	for _, s := range r.report().Stacks {
 		if has(r.program, s.Frames, function) {
 			out.add(values{"allocations": s.Allocations, "bytes": s.Bytes, "deallocations": s.Deallocations,
-				"freed": s.Freed,
-				"peak":  s.PeakBytes, "peak-blocks": s.PeakBlocks, "leaked": s.LeakedBytes, "leaked-blocks": s.LeakedBlocks,
-				"temporary": s.Temporary, "temporary-bytes": s.TemporaryBytes, "reallocations": s.Reallocations, "in-place": s.InPlace})
+				"freed": s.Freed, "peak": s.PeakBytes, "peak-blocks": s.PeakBlocks,
+				"leaked": s.LeakedBytes, "leaked-blocks": s.LeakedBlocks,
+				"temporary": s.Temporary, "temporary-bytes": s.TemporaryBytes,
+				"reallocations": s.Reallocations, "in-place": s.InPlace})
 		}
 	}
 	return out

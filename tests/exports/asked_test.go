@@ -63,8 +63,8 @@ func TestAsked(t *testing.T) {
 				tool(t, "heaptrack_print", "-f", file, "-F", file+".flames", "-H", file+".sizes")
 				tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", file+".leaks",
 					"--flamegraph-cost-type", "leaked")
-				if n := sumOfLines(t, file+".leaks",
-					func(f []uint64) uint64 { return f[len(f)-1] }); n != want["leaked"] && !slices.Contains(q, "--to") {
+				leaked := sumOfLines(t, file+".leaks", func(f []uint64) uint64 { return f[len(f)-1] })
+				if n := leaked; n != want["leaked"] && !slices.Contains(q, "--to") {
 					t.Errorf("heaptrack: leaked %d, top %d", n, want["leaked"])
 				}
 				if n := sumOfLines(t, file+".sizes",

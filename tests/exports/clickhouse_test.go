@@ -29,16 +29,20 @@ const clickhouseConfig = `<yandex>
 	<http_port>HTTP</http_port><tcp_port>TCP</tcp_port><listen_host>127.0.0.1</listen_host>
 	<path>FOLDER/data/</path><tmp_path>FOLDER/tmp/</tmp_path><user_files_path>FOLDER/files/</user_files_path>
 	<format_schema_path>FOLDER/schemas/</format_schema_path><users_config>FOLDER/users.xml</users_config>
-	<default_profile>default</default_profile><default_database>default</default_database><mark_cache_size>268435456</mark_cache_size>
+	<default_profile>default</default_profile><default_database>default</default_database>
+	<mark_cache_size>268435456</mark_cache_size>
 	<remote_servers><one><shard><replica><host>127.0.0.1</host><port>TCP</port></replica></shard></one></remote_servers>
 </yandex>`
 
 const clickhouseUsers = `<yandex>
 	<profiles><default/><reader><readonly>1</readonly></reader></profiles><quotas><default/></quotas>
 	<users>
-		<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
-		<writer><password>se/cret:1</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></writer>
-		<reader><password>secret</password><networks><ip>127.0.0.1</ip></networks><profile>reader</profile><quota>default</quota></reader>
+		<default><password></password><networks><ip>127.0.0.1</ip></networks>
+			<profile>default</profile><quota>default</quota></default>
+		<writer><password>se/cret:1</password><networks><ip>127.0.0.1</ip></networks>
+			<profile>default</profile><quota>default</quota></writer>
+		<reader><password>secret</password><networks><ip>127.0.0.1</ip></networks>
+			<profile>reader</profile><quota>default</quota></reader>
 	</users>
 </yandex>`
 
@@ -308,7 +312,10 @@ func TestClickHouseMany(t *testing.T) {
 	for i, c := range []struct {
 		query, column int
 		metric        string
-	}{{1, 6, "bytes"}, {2, 3, "leaked"}, {3, 3, "leaked"}, {3, 4, "leaked-blocks"}, {4, 3, "allocations"}, {4, 4, "bytes"}, {8, 2, "temporary"}} {
+	}{
+		{1, 6, "bytes"}, {2, 3, "leaked"}, {3, 3, "leaked"}, {3, 4, "leaked-blocks"},
+		{4, 3, "allocations"}, {4, 4, "bytes"}, {8, 2, "temporary"},
+	} {
 		if n := sum(answers[c.query], c.column); n != all[c.metric] {
 			t.Errorf("%d: %s %d, expected %d", i, c.metric, n, all[c.metric])
 		}
@@ -337,7 +344,8 @@ func TestClickHouseCluster(t *testing.T) {
 	for _, database := range []string{"all_have", "each_has"} {
 		s.checkSums(t, database, id, want)
 	}
-	if n := s.one(t, "all_have", "SELECT count(*) FROM events WHERE kind = 'alloc' AND recording = '"+id+"'"); n != want["allocations"] {
+	n := s.one(t, "all_have", "SELECT count(*) FROM events WHERE kind = 'alloc' AND recording = '"+id+"'")
+	if n != want["allocations"] {
 		t.Errorf("%d events", n)
 	}
 }

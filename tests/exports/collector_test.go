@@ -114,8 +114,8 @@ func TestCollectors(t *testing.T) {
 				}
 				if i == 0 {
 					out, err := exec.Command(heaptap, "push", "--otlp", "http://"+address, path).CombinedOutput()
-					if err == nil || !strings.Contains(string(out),
-						"this port speaks gRPC, not HTTP/1; write HOST:PORT without http://") || strings.Count(string(out), "\n") != 1 {
+					const wanted = "this port speaks gRPC, not HTTP/1; write HOST:PORT without http://"
+					if err == nil || !strings.Contains(string(out), wanted) || strings.Count(string(out), "\n") != 1 {
 						t.Errorf("HTTP at a port of gRPC: %v: %s", err, out)
 					}
 				}

@@ -33,7 +33,8 @@ gData = JSON.parse(require("fs").readFileSync(%q, "utf8"));
 buildTree();
 let most = 0, mostBlocks = 0;
 for (const pp of gData.pps) {
-  if (pp.mb < pp.gb || pp.mb < pp.eb || pp.mb > pp.tb || pp.tbk < pp.mbk) throw new Error("maxima: " + JSON.stringify(pp).slice(0, 300));
+  if (pp.mb < pp.gb || pp.mb < pp.eb || pp.mb > pp.tb || pp.tbk < pp.mbk)
+    throw new Error("maxima: " + JSON.stringify(pp).slice(0, 300));
   if (pp.fs.some((f) => !(f > 0 && f < gData.ftbl.length))) throw new Error("frames");
   most += pp.mb;
   mostBlocks += pp.mbk;
@@ -83,8 +84,10 @@ func TestDHATPage(t *testing.T) {
 		}
 		dir := t.TempDir()
 		// The page as it is, but that the data is not chosen by a click.
-		page := fmt.Sprintf(`<!DOCTYPE html><html><head><meta charset="UTF-8"><script src="file://%s"></script></head><body><script>
-onLoad(); tryFunc(() => { gFilename = "x"; gData = %s; buildTree(); displayTree(); });</script></body></html>`, viewer, data)
+		page := fmt.Sprintf(`<!DOCTYPE html><html><head><meta charset="UTF-8"><script src="file://%s"></script></head>
+<body><script>
+onLoad(); tryFunc(() => { gFilename = "x"; gData = %s; buildTree(); displayTree(); });
+</script></body></html>`, viewer, data)
 		if err := os.WriteFile(filepath.Join(dir, "page.html"), []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -78,10 +78,11 @@ func totals(t *testing.T, path string) map[string]uint64 {
 	}
 	decode(t, command(t, "report", "--json", "--top", "1", path), &r)
 	return map[string]uint64{"allocations": r.Totals.Allocations, "bytes": r.Totals.Bytes,
-		"deallocations": r.Totals.Deallocations,
-		"freed":         r.Totals.Freed, "peak": r.Peak.Bytes, "peak-blocks": r.Peak.Blocks, "leaked": r.Leaked.Bytes,
-		"leaked-blocks": r.Leaked.Blocks, "live": r.Leaked.Bytes, "live-blocks": r.Leaked.Blocks, "temporary": r.Temporary.Allocations,
-		"temporary-bytes": r.Temporary.Bytes}
+		"deallocations": r.Totals.Deallocations, "freed": r.Totals.Freed,
+		"peak": r.Peak.Bytes, "peak-blocks": r.Peak.Blocks,
+		"leaked": r.Leaked.Bytes, "leaked-blocks": r.Leaked.Blocks,
+		"live": r.Leaked.Bytes, "live-blocks": r.Leaked.Blocks,
+		"temporary": r.Temporary.Allocations, "temporary-bytes": r.Temporary.Bytes}
 }
 
 func decode(t *testing.T, b []byte, v any) {

@@ -125,8 +125,8 @@ func checkFirefox(t *testing.T, format, path string, p *firefoxProfile) {
 	t.Helper()
 	want, th := totals(t, path), &p.Threads[0]
 	for name, table := range map[string]any{"samples": th.Samples, "markers": th.Markers, "stacks": th.StackTable,
-		"frames":    th.FrameTable,
-		"functions": th.FuncTable, "resources": th.ResourceTable, "allocations": th.NativeAllocations, "counter": p.Counters[0].Samples} {
+		"frames": th.FrameTable, "functions": th.FuncTable, "resources": th.ResourceTable,
+		"allocations": th.NativeAllocations, "counter": p.Counters[0].Samples} {
 		checkColumns(t, format+" "+name, reflect.ValueOf(table))
 	}
 	checkIndexes(t, format, p)

@@ -111,8 +111,8 @@ type perfettoTrace struct {
 
 func readTrace(t *testing.T, b []byte) *perfettoTrace {
 	p := &perfettoTrace{t: t, strings: map[int]map[uint64]string{}, mappings: map[uint64]string{},
-		frames: map[uint64]string{},
-		stacks: map[uint64][]uint64{}, paths: map[string]bool{}, clocks: map[uint64]uint64{}, tracks: map[uint64]string{}, counters: map[string][]uint64{},
+		frames: map[uint64]string{}, stacks: map[uint64][]uint64{}, paths: map[string]bool{},
+		clocks: map[uint64]uint64{}, tracks: map[uint64]string{}, counters: map[string][]uint64{},
 		times: map[string][]uint64{}, instants: map[string]uint64{}}
 	trace, err := parse(b)
 	if err != nil {

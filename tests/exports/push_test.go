@@ -150,7 +150,8 @@ func TestPushPyroscope(t *testing.T) {
 				t.Errorf("%s: %d, expected %d", typ, r.sums[i], n)
 			}
 		}
-		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(got.id) {
+		uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+		if !uuid.MatchString(got.id) {
 			t.Errorf("id %s", got.id)
 		}
 		command(t, "push", "--pyroscope", url, path)

@@ -20,7 +20,8 @@ var inputs = []struct {
 }{
 	{"sqlite", func(string) (programs.Case, error) {
 		return programs.Case{Args: []string{"sqlite3", ":memory:", `create table t(a,b);
-			with recursive c(x) as (select 1 union all select x+1 from c where x<3000) insert into t select x, hex(x) from c;
+			with recursive c(x) as (select 1 union all select x+1 from c where x<3000)
+				insert into t select x, hex(x) from c;
 			create index i on t(b); select count(*) from t group by substr(b,1,2);`}}, nil
 	}},
 	{"python", func(string) (programs.Case, error) {

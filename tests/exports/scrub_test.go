@@ -14,8 +14,8 @@ func TestScrub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := []string{host, dir, "sqlite3", "python3.", "four.cc", "torture", "create table", "plugin", "größe", "名前",
-		"\"one.so"}
+	secrets := []string{host, dir, "sqlite3", "python3.", "four.cc", "torture", "create table", "plugin", "größe",
+		"名前", "\"one.so"}
 	each(t, func(t *testing.T, name, path string) {
 		to := filepath.Join(t.TempDir(), "s.htap")
 		command(t, "scrub", "--functions", "--salt", "pepper", "-o", to, path)

@@ -104,11 +104,16 @@ func TestSVGInBrowser(t *testing.T) {
 		command(t, "export", "-f", "svg", "--metric", "bytes", "-o", file, path)
 		click := map[string]string{"four": "build", "torture": "plugin"}[name]
 		script := `<script><![CDATA[
-document.querySelectorAll('.f').forEach(g => { if (!window.done && g.firstElementChild.textContent.includes('` + click + `')) {
-	window.done = true; g.dispatchEvent(new MouseEvent('click', {bubbles: true})); } });
+document.querySelectorAll('.f').forEach(g => {
+	if (!window.done && g.firstElementChild.textContent.includes('` + click + `')) {
+		window.done = true; g.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+	}
+});
 const input = document.querySelector('input'); input.value = '` + click + `'; input.dispatchEvent(new Event('input'));
-const wide = [...document.querySelectorAll('.f')].filter(g => g.style.display === '' && +g.children[1].getAttribute('width') > innerWidth - 50);
-document.documentElement.setAttribute('data-test', wide.length + ' ' + wide.filter(g => g.classList.contains('above')).length + ' ' +
+const wide = [...document.querySelectorAll('.f')].filter(
+	g => g.style.display === '' && +g.children[1].getAttribute('width') > innerWidth - 50);
+document.documentElement.setAttribute('data-test', wide.length + ' ' +
+	wide.filter(g => g.classList.contains('above')).length + ' ' +
 	document.querySelectorAll('.found').length + ' ' + document.getElementById('details').textContent);
 ]]></script></svg>`
 		text := strings.Replace(read(t, file), "</svg>", script, 1)

@@ -33,15 +33,18 @@ func TestImportTools(t *testing.T) {
 		}, map[string]uint64{"peak": 1_100_000}, 0}, // there need not be a tree of the end
 		{"dhat", "valgrind", "", func(dir string) *exec.Cmd {
 			return exec.Command("valgrind", "-q", "--tool=dhat", "--dhat-out-file="+dir+"/out", shop)
-		}, map[string]uint64{"allocations": 5150, "bytes": 1_420_000, "peak": 1_100_000, "peak-blocks": 150, "leaked": 100_000, "leaked-blocks": 100}, 100_000},
+		}, map[string]uint64{"allocations": 5150, "bytes": 1_420_000, "peak": 1_100_000,
+			"peak-blocks": 150, "leaked": 100_000, "leaked-blocks": 100}, 100_000},
 		{"gperftools", "", "libtcmalloc.so.4", func(dir string) *exec.Cmd {
 			cmd := exec.Command(shop)
 			cmd.Env = append(os.Environ(), "HEAPPROFILE="+dir+"/out")
 			return cmd
-		}, map[string]uint64{"allocations": 5150, "bytes": 1_420_000, "leaked": 100_000, "leaked-blocks": 100}, 100_000},
+		}, map[string]uint64{"allocations": 5150, "bytes": 1_420_000,
+			"leaked": 100_000, "leaked-blocks": 100}, 100_000},
 		{"jemalloc", "", "libjemalloc.so.2", func(dir string) *exec.Cmd {
 			cmd := exec.Command(shop)
-			cmd.Env = append(os.Environ(), "MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:"+dir+"/out")
+			cmd.Env = append(os.Environ(),
+				"MALLOC_CONF=prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:"+dir+"/out")
 			return cmd
 		}, nil, 102_400}, // which counts usable bytes
 	} {

@@ -12,7 +12,8 @@ import (
 var hostile = []string{
 	"std::vector<größe, 名前>::операция()", strings.Repeat("long<", 2000) +
 		strings.Repeat(">", 2000), "a;b;c", "ends in 12", "a $4$5 b",
-	"tab\tline\nbreak\rescape\x1b[31m\x00end", "\xff\xfe not UTF-8", `quote" <&'>\`, "]]>", " ", "comma, in it", "#hash", "\u2028separator\u202e",
+	"tab\tline\nbreak\rescape\x1b[31m\x00end", "\xff\xfe not UTF-8", `quote" <&'>\`, "]]>", " ",
+	"comma, in it", "#hash", "\u2028separator\u202e",
 }
 
 // writer writes a recording by hand.

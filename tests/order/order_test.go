@@ -99,10 +99,10 @@ func (r *run) judge(t *testing.T) event.Health {
 		t.Errorf("verify: %+v, %v", v, err)
 	}
 	t.Logf("%d pairs right, %d of other threads' blocks; %d addresses passed to another thread; %d reallocations "+
-		"(%d in place), %d failed; "+
-		"%d events took another's time (%d records came late), %d deallocations were settled out of their thread's "+
-		"order, %d were exchanged",
-		n.pairs, n.foreign, n.handed, sum.Totals.Reallocations, sum.Totals.InPlace, sum.Totals.Failed, sum.Totals.Late, h.LateEvents, n.reordered, n.exchanged)
+		"(%d in place), %d failed; %d events took another's time (%d records came late), %d deallocations were "+
+		"settled out of their thread's order, %d were exchanged",
+		n.pairs, n.foreign, n.handed, sum.Totals.Reallocations, sum.Totals.InPlace, sum.Totals.Failed, sum.Totals.Late,
+		h.LateEvents, n.reordered, n.exchanged)
 	if n.pairs < 1000 || n.handed < 100 || sum.Totals.Reallocations < 1000 {
 		t.Error("that is too little to prove anything")
 	}

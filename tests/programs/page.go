@@ -12,7 +12,8 @@ func Page(results []*Result, missing []string) string {
 	var b strings.Builder
 	b.WriteString(`# Programs that heaptap is tested with
 
-Written by ` + "`make test-programs`" + `; do not edit. Each program runs without heaptap and under ` + "`heaptap run`" + `, with an
+Written by ` + "`make test-programs`" + `; do not edit. Each program runs without heaptap and under ` +
+		"`heaptap run`" + `, with an
 independent counting library (tests/count) chained behind the agent **in the same run**. What must hold:
 
 - for every process, allocations, deallocations, bytes, failed calls, reallocations, temporary allocations, leaked

@@ -61,7 +61,8 @@ SELECT count(DISTINCT name) FROM t;
 func PythonJSON(n int) string {
 	return fmt.Sprintf(`
 import json
-doc = [{"id": i, "name": "item %%d" %% i, "tags": ["a%%d" %% (i %% 17), "b"], "pos": [i / 3, i / 7], "sub": {"k": None, "v": i * i}} for i in range(2000)]
+doc = [{"id": i, "name": "item %%d" %% i, "tags": ["a%%d" %% (i %% 17), "b"], "pos": [i / 3, i / 7],
+        "sub": {"k": None, "v": i * i}} for i in range(2000)]
 text = json.dumps(doc)
 total = 0
 for _ in range(%d):

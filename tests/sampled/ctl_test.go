@@ -7,9 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/heaptap/heaptap/tests/kit"
 )
@@ -40,17 +40,22 @@ func TestControlled(t *testing.T) {
 		return lines.Text()
 	}
 	pid := say()
+	maps, _ := os.ReadFile("/proc/" + pid + "/maps")
+	s := openSpool(t, filepath.Dir(regexp.MustCompile(`/\S*\.spool`).FindString(string(maps))))
+	if s == nil {
+		t.Fatalf("no spool is mapped: %s", maps)
+	}
 	ctl := func(mode string) {
 		t.Helper()
 		kit.Heaptap(t, "ctl", pid, "mode", mode)
-		time.Sleep(100 * time.Millisecond) // the next event of any thread follows
+		kit.Until(t, "the process follows", s.followed)
 	}
 	const switches = 20
 	for range switches {
 		ctl("exact")
 		fmt.Fprintln(in, 400)
-		if s := say(); s != "done" {
-			t.Fatal(s)
+		if line := say(); line != "done" {
+			t.Fatal(line)
 		}
 		ctl("sampled")
 	}

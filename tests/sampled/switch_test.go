@@ -94,6 +94,18 @@ func openSpool(t *testing.T, dir string) *spool {
 		(*[64]wire.Stream)(at(h.Segments[wire.SegStreams][0], 8192))}
 }
 
+// followed says whether all processes have noticed the last change of the mode.
+func (s *spool) followed() bool {
+	for i := range s.procs {
+		p := &s.procs[i]
+		if atomic.LoadUint32(&p.State) == wire.ProcLive &&
+			atomic.LoadUint32(&p.Mode) != atomic.LoadUint32(&s.header.Control) {
+			return false
+		}
+	}
+	return true
+}
+
 // change sets the mode and has idle threads look, until a process of those that live has seen it; false: none did.
 func (s *spool) change(mode uint32) bool {
 	old := atomic.LoadUint32(&s.header.Control)

@@ -71,7 +71,9 @@ func functions(t *testing.T, path string, id []byte) [][]event.Frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool { return elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0 })
+	symbols = slices.DeleteFunc(symbols, func(s elf.Symbol) bool {
+		return elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Value == 0
+	})
 	slices.SortFunc(symbols, func(a, b elf.Symbol) int { return cmp.Compare(a.Value, b.Value) })
 	var pcs []event.PC
 	for _, s := range symbols {

@@ -28,10 +28,12 @@ func page(t *testing.T, results []result) []byte {
 	fmt.Fprintf(&b, "\nJudges and compilers: %s.\n", strings.Join(versions(t), "; "))
 	b.WriteString(`
 ## By program
-Each has nine cells: the debug sections plain, compressed by zlib, compressed by zstd; in the file itself, in a debug file that is
-found by build id, in one that is found by .gnu_debuglink. The least is the cell with the fewest equal addresses.
+Each has nine cells: the debug sections plain, compressed by zlib, compressed by zstd; in the file itself, in a debug
+file that is found by build id, in one that is found by .gnu_debuglink. The least is the cell with the fewest equal
+addresses.
 
-| language | program | addresses | inlined calls | equal to addr2line | least | but for the demangler | padding | frames | line | file | function |
+| language | program | addresses | inlined calls | equal to addr2line | least | but for the demangler | ` +
+		`padding | frames | line | file | function |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 `)
 	for _, r := range results {
@@ -48,7 +50,8 @@ found by build id, in one that is found by .gnu_debuglink. The least is the cell
 	b.WriteString(`
 ## By place
 
-| sections | debug information | addresses | inlined calls | equal to addr2line | but for the demangler | padding | frames | line | file | function |
+| sections | debug information | addresses | inlined calls | equal to addr2line | but for the demangler | ` +
+		`padding | frames | line | file | function |
 |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 `)
 	for _, p := range packings {
@@ -75,19 +78,21 @@ Written by
     tools/setup.sh programs
     SYMBOLS_PAGE=$PWD/docs/symbols.md go test -tags programs -count=1 -timeout 20m ./tests/symbols
 
-which builds programs, takes addresses evenly over all of their code, padding between functions included, and compares what heaptap
-says of each (inlined calls, functions, files, lines) with addr2line -i -f -C. Where they differ llvm-symbolizer is asked; the test fails
-unless it sees the address as heaptap does.
+which builds programs, takes addresses evenly over all of their code, padding between functions included, and compares
+heaptap's answer for each (inlined calls, functions, files, lines) with addr2line -i -f -C. Where they differ
+llvm-symbolizer is asked; the test fails unless it agrees with heaptap.
 
 - cells (a program, how its debug sections are stored, where they lie): %d
 - addresses: %s, in them inlined calls: %s
 - equal to addr2line: %s, in every cell at least %s
 - equal but for what the demangler makes of a linkage name: %s
-- different, and llvm-symbolizer has the frames, files and lines that heaptap has, and one of the two tools each name: %s
+- different, and llvm-symbolizer has the frames, files and lines that heaptap has, and one of the two tools each ` +
+	`name: %s
 - different in another way: 0
 
-Paths are compared without . and .., names without spaces, hashes of crates and numbers of lambda expressions. Where debug
-information has no linkage name the tools give the last part of a name; heaptap, which puts the scopes in front, counts as equal.
+Paths are compared without . and .., names without spaces, hashes of crates and numbers of lambda expressions. Where
+debug information has no linkage name the tools give the last part of a name; heaptap, which puts the scopes in front,
+counts as equal.
 `
 
 const foot = `
@@ -96,15 +101,15 @@ The columns on the right count differences by what differs first. In all of them
 
 - padding: behind the end of a function there is none. addr2line gives the name of the one before.
 - frames: with DWARF 5 addr2line loses inlined calls whose address ranges are indexed, as clang and rustc write them.
-- file: with DWARF 5 addr2line takes another file of the line table where functions come from included files, and with -flto the
-  linker's artificial one.
-- function: addr2line calls an inlined function without a linkage name by the name of the function around it, has no name for the part
-  of a constructor that was split off (.cold), and takes another of several labels at one address.
+- file: with DWARF 5 addr2line takes another file of the line table where functions come from included files, and with
+  -flto the linker's artificial one.
+- function: addr2line calls an inlined function without a linkage name by the name of the function around it, has no
+  name for the part of a constructor that was split off (.cold), and takes another of several labels at one address.
 
-But for the demangler: frames, files, lines and linkage names are addr2line's, the text of a C++ template's name is not. heaptap's
-demangler counts the substitutions after what clang writes as sr in another way, and leaves the name as it is where that
-does not work out; it writes expressions in a decltype with other parentheses, and gives an inherited constructor the name of the class
-that inherits it, as llvm-cxxfilt does. TestNames counts these names.
+But for the demangler: frames, files, lines and linkage names are addr2line's, the text of a C++ template's name is
+not. heaptap's demangler counts the substitutions after clang's sr differently, and leaves the name mangled where that
+fails. It writes expressions in a decltype with other parentheses, and gives an inherited constructor the name of the
+class that inherits it, as llvm-cxxfilt does. TestNames counts these names.
 `
 
 // add adds another cell's numbers.

@@ -7,12 +7,15 @@ import (
 )
 
 // cloneNote matches what demanglers make of the suffix of a part or a specialised copy of a function.
-var cloneNote = regexp.MustCompile(`( \[clone [^\]]*\]| \(\.[a-z0-9._]+\)|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
+var cloneNote = regexp.MustCompile(
+	`( \[clone [^\]]*\]| \(\.[a-z0-9._]+\)|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
 
 // rustEscape undoes the escapes of Rust's older scheme, which llvm-symbolizer leaves in some names. One at the
 // beginning of an identifier has an underscore in front.
 var rustEscape = strings.NewReplacer("_$LT$", "<", "_$RF$", "&", "_$LP$", "(", "_$u5b$", "[", "_$u7b$", "{",
-	"$LT$", "<", "$GT$", ">", "$LP$", "(", "$RP$", ")", "$RF$", "&", "$BP$", "*", "$C$", ",", "$u20$", " ", "$u27$", "'", "$u5b$", "[", "$u5d$", "]", "$u7b$", "{", "$u7d$", "}", "$u7e$", "~", "..", "::")
+	"$LT$", "<", "$GT$", ">", "$LP$", "(", "$RP$", ")", "$RF$", "&", "$BP$", "*",
+	"$C$", ",", "$u20$", " ", "$u27$", "'", "$u5b$", "[", "$u5d$", "]", "$u7b$", "{", "$u7d$", "}", "$u7e$", "~",
+	"..", "::")
 
 // rustHash matches what demanglers add to crates' names and to numbers, or leave out.
 var rustHash = regexp.MustCompile(`\[[0-9a-f]{12,16}\]|::h[0-9a-f]{16}$|: ?([ui](size|[0-9]+)|bool|char)\b`)

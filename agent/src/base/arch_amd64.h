@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// arch_amd64.h: what unwinding needs to know of x86-64. Register numbers are those of DWARF (psABI, figure 3.36).
+// arch_amd64.h: what the unwinder needs to know about x86-64. Register numbers are those of DWARF (psABI, figure 3.36).
 #ifndef HT_ARCH_AMD64_H
 #define HT_ARCH_AMD64_H
 
@@ -13,7 +13,7 @@
 #define HT_REG_FP 6 // rbp
 #define HT_REG_SP 7 // rsp
 #define HT_REG_PC 16 // the return address column
-#define HT_RED_ZONE 128 // bytes below the stack pointer that are the function's own (psABI, 3.2.2)
+#define HT_RED_ZONE 128 // bytes below the stack pointer that the function may use (psABI, 3.2.2)
 
 // Where the kernel keeps the interrupted registers: uc_mcontext.gregs in the ucontext_t that lies at the stack pointer
 // of the signal trampoline (struct sigcontext in the kernel's asm/sigcontext.h).
@@ -35,7 +35,7 @@ HT_INLINE int ht_is_trampoline(const u8 *code)
 }
 #define HT_TRAMPOLINE_SIZE 9
 
-// The registers that a call preserves, as they are at one instruction of the function that this is inlined into.
+// The call-preserved registers, read at one instruction of the function that this is inlined into.
 HT_INLINE void ht_registers_here(u64 regs[HT_REGS])
 {
 	__builtin_memset(regs, 0, HT_REGS * 8);
@@ -54,8 +54,8 @@ HT_INLINE void ht_registers_here(u64 regs[HT_REGS])
 			 : "rax", "memory");
 }
 
-// ht_local.thread, for what has called something since it last looked: the compiler would keep the place in a register,
-// which costs more to save than to find it again.
+// Reads ht_local.thread again after a call. Otherwise the compiler keeps its address in a register, and saving that
+// register costs more than finding the address again.
 HT_INLINE struct ht_thread *ht_thread_again(void)
 {
 	struct ht_thread *t;
@@ -70,7 +70,7 @@ HT_INLINE u64 ht_thread_pointer(void)
 	return tp;
 }
 
-// Two words at once.
+// Two words, compared at once.
 typedef __m128i ht_two;
 HT_INLINE ht_two ht_two_at(const u64 *a, const u64 *b)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// base.h: types and macros for all of the agent's files, and the rules that they keep.
+// base.h: types and macros for all files of the agent, and the rules that these files keep.
 //
 // The agent runs inside malloc, in signal handlers, before main and after exit, in forked children and under every lock
 // that the target may hold. So in all of these files: no stdio, no malloc, no libc function that may allocate, lock or
 // set errno; raw system calls (sys.h); memory from mmap; at most 1 KiB of the target's stack. Nothing waits for another
-// thread's publication, nothing aborts: trouble is counted in ht_header.counters and the target goes on.
+// thread to publish something. Nothing aborts: failures are counted in ht_header.counters, and the target continues.
 //
-// Each folder includes headers of its own and of those before it only: base, spool, unwind, record, observe, hooks
-// (agent/layers_test.go). Where a folder calls one that comes after it, it declares the function itself.
+// Each folder includes only its own headers and those of earlier folders, in this order: base, spool, unwind, record,
+// observe, hooks (agent/layers_test.go checks it). A folder that calls a function of a later one declares it itself.
 #ifndef HT_BASE_H
 #define HT_BASE_H
 
@@ -30,13 +30,13 @@ typedef int32_t i32;
 #define HT_NOINLINE __attribute__((noinline))
 #define HT_EXPORT __attribute__((visibility("default")))
 #define HT_COLD __attribute__((noinline, cold))
-// Keeps no frame: for what needs nothing of the stack but where its caller's begins.
+// Compiled without a frame pointer: for functions that need no registers of their caller, only its stack pointer.
 #ifdef __clang__
 #define HT_FRAMELESS
 #else
 #define HT_FRAMELESS __attribute__((optimize("omit-frame-pointer")))
 #endif
-// A compiler barrier: what is before it in the program stays before it for a signal handler of the same thread.
+// A compiler barrier: a signal handler of the same thread sees the stores on either side of it in program order.
 #define HT_FENCE() __asm__ volatile("" ::: "memory")
 
 #define ht_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)

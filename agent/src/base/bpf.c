@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bpf.c: runs a seccomp filter as the kernel does. agent/test/judge_bpf.c compares it with the kernel.
+// bpf.c: runs a seccomp filter as the kernel does. agent/test/test_bpf.c compares it with the kernel.
 
 #include "base/bpf.h"
 
-// A division by 0 ends the program with the answer 0; shifts take the lowest five bits of their count.
+// A division by 0 ends the program with the result 0. Shifts use the lowest five bits of their count.
 static int calculate(u32 op, u32 *a, u32 b)
 {
 	switch (op) {
@@ -52,7 +52,7 @@ static int compare(u32 op, u32 a, u32 b)
 u32 ht_bpf_run(const struct sock_filter *code, u32 length, const struct seccomp_data *call)
 {
 	u32 a = 0, x = 0, memory[BPF_MEMWORDS] = {0};
-	for (u32 at = 0; at < length; at++) { // jumps lead forwards only
+	for (u32 at = 0; at < length; at++) { // jumps only go forward
 		const struct sock_filter *i = &code[at];
 		u32 operand = BPF_SRC(i->code) == BPF_X ? x : i->k, *to = &a;
 		switch (BPF_CLASS(i->code)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// environ.c: the environment and the auxiliary vector as the kernel passed them, and a little text.
+// environ.c: the environment and the auxiliary vector as the kernel passed them, and a few string functions.
 //
-// Read from /proc, since the first allocation may come before libc has set environ, and later the program may have
-// changed it. Without /proc, environ and getauxval serve (weak: they may be missing or still empty).
+// They are read from /proc, because the first allocation may come before libc has set environ, and the program may
+// change it later. Without /proc, environ and getauxval are used (weak: they may be missing or still empty).
 
 #include <fcntl.h>
 
@@ -17,7 +17,7 @@ unsigned long getauxval(unsigned long type) __attribute__((weak));
 
 #define ENVIRON_MAX (4u << 20)
 
-static char *block; // NUL-terminated strings, then an empty one
+static char *block; // NUL-terminated strings, ending with an empty one
 static u64 block_size;
 static u64 auxv[64];
 static u32 auxv_count;
@@ -84,7 +84,8 @@ const char *ht_environ_get(const char *name)
 	return 0;
 }
 
-// Variables that change what an allocator does or that name the process's place in a job. A prefix ends with '*'.
+// Variables that change how an allocator behaves, or that say which rank of a job this process is. A prefix ends with
+// '*'.
 static const char *const kept[] = {"LD_PRELOAD", "LD_LIBRARY_PATH", "MALLOC_*",	 "GLIBC_TUNABLES",	 "PYTHONMALLOC",
 				   "HEAPTAP_*",	 "JEMALLOC_*",	    "_RJEM_*",	 "TCMALLOC_*",		 "MIMALLOC_*",
 				   "OMP_NUM_*",	 "PMI_RANK",	    "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
@@ -163,7 +164,7 @@ u64 ht_append_number(char *out, u64 size, u64 value, u32 base)
 	return ht_append(out, size, text + i);
 }
 
-// Reads digits and a suffix; s moves on to what follows these.
+// Reads digits and a suffix, and advances s past them.
 static u64 take_number(const char **s)
 {
 	u64 value = 0, shift = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// environ.h: the environment and the auxiliary vector as the kernel passed them at exec, and text without libc.
+// environ.h: the environment and the auxiliary vector as the kernel passed them at exec, and string functions that do
+// not use libc.
 #ifndef HT_ENVIRON_H
 #define HT_ENVIRON_H
 
@@ -9,29 +10,30 @@
 #pragma GCC visibility push(hidden)
 
 void ht_environ_init(void);
-// The value of a variable, or null if it is not there, or empty. Valid until ht_environ_done.
+// Returns the value of a variable, or null if it is missing or empty. Valid until ht_environ_done.
 const char *ht_environ_get(const char *name);
-// Is a variable set to 1 or true? What is neither that nor 0 nor false is complained of.
-int ht_environ_says(const char *name);
-// Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated); returns the bytes used.
+// Whether a variable is set to 1 or true. Complains on stderr about a value that is not a boolean.
+int ht_environ_flag(const char *name);
+// Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated). Returns the number of bytes used.
 u64 ht_environ_copy(char *out, u64 size);
 void ht_environ_done(void);
-// A value of the auxiliary vector, 0 if absent.
+// Returns a value of the auxiliary vector, 0 if absent.
 u64 ht_auxv(u64 type);
 
-// Text, without libc.
+// String functions that do not use libc.
 u64 ht_strlen(const char *s);
 int ht_streq(const char *a, const char *b);
-// Appends s (or a number) to the NUL-terminated string of at most `size` bytes at out; returns its new length, never
-// more than size - 1.
+// Appends s (or a number) to the NUL-terminated string at out, whose buffer has `size` bytes. Returns its new length,
+// at most size - 1.
 u64 ht_append(char *out, u64 size, const char *s);
 u64 ht_append_number(char *out, u64 size, u64 value, u32 base);
-// A number with an optional suffix K, M, G (KiB and so on are accepted too); `otherwise` if s is null or no number.
+// Parses a number with an optional suffix K, M or G (KiB and so on are accepted too). Returns `otherwise` if s is null
+// or not a number.
 u64 ht_number(const char *s, u64 otherwise);
-// As ht_number, but all of s must be that number and its suffix: 0, or -1.
+// Like ht_number, but nothing may follow the number and its suffix. Returns 0 or -1.
 int ht_number_exact(const char *s, u64 *value);
 
-// Says on stderr that a variable's value is not what is wanted.
+// Reports on stderr that a variable has an invalid value; `wanted` says what it must be.
 void ht_complain(const char *name, const char *value, const char *wanted);
 
 #pragma GCC visibility pop

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// filter.h: what a program forbids itself, and so the agent: system calls, by seccomp, and to read the timestamp
-// counter.
+// filter.h: what a program has forbidden itself, and therefore the agent: system calls (by seccomp), and reading the
+// timestamp counter.
 //
-// Every system call of the agent's goes through ht_call (sys.h), which asks here as soon as there is a filter. A call
-// that a filter would not simply let pass is not made: it fails with EPERM, as if the kernel had refused it. Programs'
-// own calls that come by our hooks go to the kernel as they are.
+// Every system call of the agent goes through ht_call (sys.h). As soon as there is a filter, ht_call asks this module.
+// A call that a filter would not simply allow is not made: it fails with EPERM, as if the kernel had refused it. The
+// program's own calls that pass through our hooks go to the kernel unchanged.
 #ifndef HT_FILTER_H
 #define HT_FILTER_H
 
@@ -13,14 +13,14 @@
 
 #pragma GCC visibility push(hidden)
 
-// Looks for filters that this image has inherited. -1: there are some that nothing is known of, and the agent steps
-// aside.
+// Looks for filters that this image has inherited. Returns -1 if there are some that are not known; the agent then
+// steps aside.
 int ht_filter_init(void);
 
-// A thread's state is made: what it may do is known if nothing is forbidden yet.
+// Called when a thread's state is made. If there is no filter yet, the thread's list is known to be complete.
 void ht_filter_begin_thread(void);
 
-// May this thread read the timestamp counter? Otherwise, nothing of what it does is recorded.
+// Whether this thread may read the timestamp counter. If not, none of its events are recorded.
 HT_INLINE int ht_clock_is_allowed(void)
 {
 	extern u32 ht_clock_is_doubtful;

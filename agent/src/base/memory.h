@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memory.h: private memory of the agent's own, from mmap. Reentrant; for any thread.
+// memory.h: private memory of the agent, from mmap. Reentrant; for any thread.
 #ifndef HT_MEMORY_H
 #define HT_MEMORY_H
 
@@ -8,13 +8,13 @@
 
 #pragma GCC visibility push(hidden)
 
-// Private memory of the agent's own, zeroed; null if there is none. Sizes are rounded up to pages.
+// Returns private memory, zeroed; null if there is none. Sizes are rounded up to pages.
 void *ht_map(u64 size);
 void ht_unmap(void *p, u64 size);
-// Grows (possibly moves) what ht_map gave; null leaves the old one as it was.
+// Grows (possibly moves) memory from ht_map. If it returns null, the old memory is unchanged.
 void *ht_remap(void *p, u64 old_size, u64 new_size);
 
-// Before a seccomp filter is installed that will forbid to map memory: a reserve for ht_map.
+// Sets memory aside for ht_map, before a seccomp filter is installed that will forbid mmap.
 HT_COLD void ht_map_ahead(void);
 
 #pragma GCC visibility pop

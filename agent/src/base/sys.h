@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sys.h: the machine, behind a narrow door. Raw system calls return what the kernel returns (-errno on failure) and
-// leave errno alone; ht_clock is the timestamp counter. One file per architecture does the work.
+// sys.h: a narrow interface to the machine. Raw system calls return what the kernel returns (-errno on failure) and
+// leave errno unchanged; ht_clock is the timestamp counter. One file per architecture implements it.
 #ifndef HT_SYS_H
 #define HT_SYS_H
 
@@ -14,13 +14,13 @@
 #error "heaptap's agent has no port to this architecture yet"
 #endif
 
-// Not 0: the program has installed seccomp filters, and a call is made only if they let it pass (filter.h). Else it
-// fails with EPERM.
+// Not 0: the program has installed seccomp filters. A call that they do not allow is not made and fails with EPERM
+// (filter.h).
 extern __attribute__((visibility("hidden"))) uint32_t ht_filtered;
 __attribute__((visibility("hidden"), cold)) long ht_call_filtered(long n, long a, long b, long c, long d, long e,
 								  long f);
 
-// The agent's own calls. What a hook asks of the kernel in the program's name is made by ht_syscall.
+// The agent's own calls. A hook that makes the program's call uses ht_syscall.
 static inline __attribute__((always_inline)) long ht_call(long n, long a, long b, long c, long d, long e, long f)
 {
 	if (__builtin_expect(__atomic_load_n(&ht_filtered, __ATOMIC_ACQUIRE) != 0, 0))

@@ -24,8 +24,8 @@ static inline __attribute__((always_inline)) long ht_syscall(long n, long a, lon
 
 typedef long (*ht_syscall_function)(long n, long a, long b, long c, long d, long e, long f);
 
-// Defines ht_syscall_made, which makes a system call from one place: for the kernel, and so for a seccomp filter, it
-// comes from ht_syscall_made_at.
+// Defines ht_syscall_made, which makes every system call from one instruction. For the kernel, and so for a seccomp
+// filter, the call comes from ht_syscall_made_at.
 #define HT_SYSCALL_MADE \
 	__asm__(".text\n" \
 		"ht_syscall_made:\n" \
@@ -45,8 +45,8 @@ __attribute__((visibility("hidden"))) long ht_syscall_made(long n, long a, long 
 extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 
 // Defines name, a hook for syscall(3): prctl and seccomp go to `hooked`, everything else to the function that `real`
-// points to, with registers and stack as they are. Seven arguments are read, however many there are, and the last one
-// from the stack: as libc's function does it.
+// points to, with registers and stack unchanged. Like libc's function, it always reads seven arguments, the last one
+// from the stack.
 #define HT_SYSCALL_HOOK(name, hooked, real) \
 	__asm__(".text\n" \
 		"	.globl " #name "\n" \
@@ -60,9 +60,9 @@ extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 		"	.cfi_endproc\n" \
 		"	.size " #name ", . - " #name "\n")
 
-// Defines name, a hook that ends by jumping to the function that `real` points to, so that this one sees its own
-// caller. If the test gives anything but zero, or there is no such function yet, `first` is called with the same
-// arguments before.
+// Defines name, a hook that ends by jumping to the function that `real` points to, so that this function sees the
+// hook's caller. If the test is not zero, or `real` is not known yet, `first` is called before, with the same
+// arguments.
 #define HT_TAIL_HOOK(name, test, first, real) \
 	__asm__(".text\n" \
 		"	.globl " #name "\n" \
@@ -94,7 +94,7 @@ extern __attribute__((visibility("hidden"))) const char ht_syscall_made_at[];
 		"	.cfi_endproc\n" \
 		"	.size " #name ", . - " #name "\n")
 
-// Adds in one instruction, which a signal handler of the same thread finds done or not done.
+// Adds in one instruction, so that a signal handler of the same thread sees it either done or not done.
 static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint64_t n)
 {
 #ifdef __SANITIZE_THREAD__
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void ht_add_here(uint64_t *to, uint
 #endif
 }
 
-// Takes n, or 1 if that is 0, in one instruction as above. Is less than nothing left?
+// Subtracts n (1 if n is 0) in one instruction, as above. Returns whether the result is below 0.
 static inline __attribute__((always_inline)) int ht_take_here(int64_t *from, uint64_t n)
 {
 	int less;
@@ -112,13 +112,13 @@ static inline __attribute__((always_inline)) int ht_take_here(int64_t *from, uin
 	return less;
 }
 
-// The timestamp counter. Constant-rate and the same on all cores on every machine since about 2008.
+// The timestamp counter. On every machine since about 2008 its rate is constant and it is the same on all cores.
 static inline __attribute__((always_inline)) uint64_t ht_clock(void)
 {
 	return __builtin_ia32_rdtsc();
 }
 
-// Stores it, half by half as it comes.
+// Stores it in two halves, as the instruction returns it.
 static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
 {
 	typedef uint32_t __attribute__((may_alias)) half;
@@ -128,8 +128,7 @@ static inline __attribute__((always_inline)) void ht_clock_to(uint64_t *to)
 	((half *)to)[1] = high;
 }
 
-// Asks for the cache line at p, which need not be readable, to be written soon. Processors that do not know this pass
-// it over.
+// Prefetches the cache line at p for writing; p need not be readable. Processors without this instruction ignore it.
 static inline __attribute__((always_inline)) void ht_will_write(const void *p)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));

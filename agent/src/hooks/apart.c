@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// apart.c: what apart.h says, and hooks for dlopen and dlmopen.
+// apart.c: implements apart.h, with hooks for dlopen and dlmopen.
 //
-// A library that is opened with RTLD_DEEPBIND finds libc's malloc before ours, and one in another namespace has a libc
-// of its own. The hooks note the name and leave everything else as it was: they end by jumping to the real function,
-// which goes by the address that it will return to.
+// A library that is opened with RTLD_DEEPBIND finds libc's malloc before ours. A library in another namespace has a
+// libc of its own. The hooks note the library's name and change nothing else: they end by jumping to the real function,
+// which depends on its return address.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "unwind/modules.h"
 #include "record/real.h"
 
-#define NAMES 64 // libraries that are reported
+#define NAMES 64 // the most libraries that are reported
 
 u32 ht_own_malloc;
 
@@ -40,13 +40,13 @@ static int is_news(const char *name, u32 why)
 	return 1;
 }
 
-// Programs try paths where there is nothing.
+// Programs also try paths of files that do not exist.
 static int is_there(const char *name)
 {
 	for (const char *c = name; *c; c++)
 		if (*c == '/')
 			return ht_sys3(__NR_faccessat, AT_FDCWD, name, 0) >= 0;
-	return 1; // the loader looks for it
+	return 1; // the loader searches for it
 }
 
 static void note(const char *name, u32 why)
@@ -61,7 +61,7 @@ void ht_apart_init(void)
 		ht_module_apart(HT_APART_MALLOC, "");
 }
 
-// What the stubs call first: when the real function is not known yet, or when there is something to note.
+// Called by the stubs if the real function is not known yet, or if there is something to note.
 __attribute__((used)) void ht_dlopen_first(const char *name, int flags)
 {
 	if (!ht_real_dlopen)

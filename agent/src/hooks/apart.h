@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// apart.h: allocations that go past the agent, for it to be said whose they are.
+// apart.h: notes which allocations bypass the agent, so that the recording can name them.
 #ifndef HT_APART_H
 #define HT_APART_H
 
@@ -11,7 +11,7 @@
 
 // The executable defines and exports malloc: its own calls, and those of all libraries, go there.
 extern u32 ht_own_malloc;
-// Writes down what is known at the start.
+// Notes what is known at the start.
 void ht_apart_init(void);
 
 #pragma GCC visibility pop

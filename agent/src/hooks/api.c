@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// api.c: what programs find: heaptap_api and its table (include/heaptap/heaptap.h says what each function promises).
+// api.c: heaptap_api and its table, the API for programs. include/heaptap/heaptap.h documents each function.
 
 #include "hooks/api.h"
 #include "base/local.h"
@@ -22,7 +22,7 @@
 static u32 paused_threads, serving_threads;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What events have to know
+// State that events depend on
 
 u64 ht_api_slow_flags(void)
 {
@@ -64,8 +64,8 @@ static int stop(void)
 	return switched(0);
 }
 
-// A thread may end while it is paused or serves a pool. So its state says that it is, and whoever takes that away
-// counts one less.
+// A thread may end while it is paused or serves a pool. So its state says so, and the code that clears it also
+// decrements the counter.
 
 static void begin_state(struct ht_thread *t, u32 *mark, u32 *threads)
 {
@@ -94,7 +94,7 @@ static void resume_thread(void)
 {
 	if (!ht_init() || !ht_local.paused)
 		return;
-	struct ht_thread *t = ht_thread_mine(); // in a forked child, a new one
+	struct ht_thread *t = ht_thread_mine(); // in a forked child, this is a new one
 	if (--ht_local.paused == 0 && t)
 		end_state(&t->paused, &paused_threads);
 }
@@ -145,7 +145,7 @@ struct extras {
 	} of[HT_REGION_IDS];
 };
 
-// A note with a name. The extras come before it.
+// Writes a note with a name. Its extras come first.
 static void note_id(u64 kind, u64 id, const struct extras *extras, struct ht_caller c)
 {
 	struct ht_thread *t = id ? ht_begin(c) : 0;
@@ -171,7 +171,7 @@ static void mark(const char *name)
 	note(HT_K_MARK, name, 0, HT_CALLER());
 }
 
-// Also once more, in a forked child.
+// In a forked child this runs once more.
 static void note_region(const struct ht_region *region, struct ht_caller c)
 {
 	struct extras extras = {region->count, {{0, 0}}};
@@ -223,8 +223,8 @@ static void range_name(const void *start, size_t size, const char *name)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// Of the block that a monitor is being called for: its record is the thread's last one, or before one of how deep the
-// stack is.
+// The stack id of the block for which a monitor is being called. Its record is the thread's last one, or the last one
+// before a record of the stack's depth.
 static uint32_t stack(const void *address)
 {
 	struct ht_thread *t = ht_local.thread;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// api.h: what the program has asked of the agent by heaptap.h, as far as events have to know.
+// api.h: what the program has set through heaptap.h, as far as events depend on it.
 #ifndef HT_API_H
 #define HT_API_H
 
@@ -12,7 +12,7 @@
 HT_EXPORT heaptap_api_function heaptap_api;
 
 void ht_api_after_fork(void);
-// The child has its own streams.
+// A forked child has streams of its own.
 void ht_api_forked(void);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // choose.c: which of the processes that load the agent are recorded.
 //
-// The others run on without the agent: it steps aside before it has made anything.
+// In the others, the agent steps aside before it has created anything.
 
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@
 
 static u32 forks_chosen;
 
-// Does the text match a pattern with * and ?
+// Whether the text matches a pattern with * and ?.
 static int matches(const char *pattern, const char *text)
 {
 	const char *star = 0, *retry = 0;
@@ -38,7 +38,7 @@ static int matches(const char *pattern, const char *text)
 	return *pattern == 0;
 }
 
-// A pattern with a slash is one of paths, else one of names.
+// A pattern with a slash is matched against the path, any other against the file name.
 static int exe_matches(const char *pattern, const char *exe)
 {
 	const char *name = exe;
@@ -51,7 +51,7 @@ static int exe_matches(const char *pattern, const char *exe)
 	return matches(pattern, name);
 }
 
-// The rank of this process in an MPI job; -1: it has none.
+// Returns the rank of this process in an MPI job; -1 if it has none.
 static i64 rank_of(void)
 {
 	static const char *const names[] = {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID",
@@ -73,7 +73,7 @@ static int take_rank(const char **s, i64 *rank)
 	return *s > start;
 }
 
-// Is the rank in a list as 0,4-7? -1: that is no such list.
+// Whether the rank is in a list such as 0,4-7. -1: the list is invalid.
 static int in_list(const char *s, i64 rank)
 {
 	int found = 0;
@@ -92,7 +92,7 @@ static int in_list(const char *s, i64 rank)
 	}
 }
 
-// Has another process this library mapped?
+// Whether another process has mapped this library.
 static int has_agent(u64 pid)
 {
 	char path[40] = "/proc/";
@@ -112,8 +112,8 @@ static int has_agent(u64 pid)
 	return seen == sizeof(library) - 1;
 }
 
-// Is this the program that heaptap run has started, or one that it became by exec? Without heaptap run: is there no
-// agent in the process that has started it?
+// Whether this is the program that heaptap run started, or one that it became by exec. Without heaptap run: whether the
+// parent process runs without the agent.
 static int is_first(void)
 {
 	u64 parent = (u64)ht_sys0(__NR_getppid), run;
@@ -123,7 +123,7 @@ static int is_first(void)
 	return !has_agent(parent);
 }
 
-// What only heaptap run can do is not done without it. A test holds this list to the flags.
+// Settings that only heaptap run implements. A test compares this list with the flags.
 static void warn_of_recorder_settings(void)
 {
 	static const char *const names[] = {"OUTPUT",

@@ -6,10 +6,10 @@
 
 #include "base/base.h"
 
-// Is this image to be recorded? By HEAPTAP_CHILDREN, HEAPTAP_EXE and HEAPTAP_RANKS; asked once, while the environment
-// is at hand. Says on stderr what is wrong with these, and, without a recorder, which variables need one.
+// Whether this image is to be recorded, according to HEAPTAP_CHILDREN, HEAPTAP_EXE and HEAPTAP_RANKS. Called once,
+// before ht_environ_done. Reports invalid values on stderr and, without a recorder, the variables that need one.
 int ht_is_chosen(void);
-// Are processes that this image forks?
+// Whether processes that this image forks are to be recorded.
 int ht_forks_are_chosen(void);
 
 #endif

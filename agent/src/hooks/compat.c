@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// compat.c: the C functions of other tools' preloaded libraries, which programs look up by dlsym. The headers in
-// include/heaptap/compat have the same functions with the same state.
+// compat.c: the C functions of other tools' preloaded libraries, which programs look up with dlsym. The headers in
+// include/heaptap/compat offer the same functions on the same state.
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 #include "hooks/shared.h"
 
 // ---------------------------------------------------------------------------------------------------------------------
-// AllocMonitor: are its monitors called at all, and is what the calling thread does reported?
+// AllocMonitor: whether its monitors are called at all, and whether the calling thread is reported
 
 HT_EXPORT void alloc_monitor_start(void);
 HT_EXPORT void alloc_monitor_stop(void);
@@ -51,7 +51,7 @@ void alloc_monitor_start_thread_reporting(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// MALT: each thread is switched for itself; twice is once.
+// MALT: each thread is switched on and off separately; calls do not nest
 
 HT_EXPORT void malt_enable(void);
 HT_EXPORT void malt_disable(void);

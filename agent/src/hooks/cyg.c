@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cyg.c: what code built with -finstrument-functions calls when a function begins and ends. It reports every call, of
-// those that never allocate, too: how deep the stack becomes is known exactly.
+// cyg.c: the functions that code built with -finstrument-functions calls when a function begins and ends. They see
+// every call, including calls of functions that never allocate, so the depth of the stack is known exactly.
 
 #include "base/local.h"
 #include "unwind/shadow.h"
 #include "record/record.h"
 #include "record/thread.h"
 
-// A stack pointer lower than any recorded one is recorded when it reaches the next step of 4 KiB, or when the function
-// ends.
+// A new lowest stack pointer is recorded when it reaches the next step of 4 KiB, or when the function ends.
 HT_COLD static void lower(struct ht_thread *t, struct ht_caller c)
 {
 	t->pending_depth = c.sp;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fast_hooks.c: what fast_hooks.h says.
+// fast_hooks.c: implements fast_hooks.h.
 //
-// A change of ht_header.control is noticed by the next malloc or calloc. Whatever is uncommon is left to functions that
-// keep a frame; they are jumped to, so that they find the hook's caller above it, and go the long way of record.h.
+// A change of ht_header.control is noticed by the next malloc or calloc. Uncommon cases are left to functions with a
+// frame of their own, which take the slow path of record.h. The hooks jump to them, so that the hook's caller is
+// directly above that frame.
 
 #include "hooks/fast_hooks.h"
 #include "base/arch_amd64.h"
@@ -20,9 +21,9 @@
 struct ht_fast_hooks ht_fast_hooks;
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The long way
+// The slow path
 
-static HT_NOINLINE void *long_malloc(size_t size)
+static HT_NOINLINE void *slow_malloc(size_t size)
 {
 	void *p = ht_real.malloc(size);
 	p = ht_allocated(HT_K_MALLOC, p, size, HT_FRAME());
@@ -30,7 +31,7 @@ static HT_NOINLINE void *long_malloc(size_t size)
 	return p;
 }
 
-// What the real function has returned already.
+// The real function has already returned this.
 static HT_NOINLINE void *end_malloc(void *p, size_t size)
 {
 	p = ht_allocated(HT_K_MALLOC, p, size, HT_FRAME());
@@ -51,7 +52,7 @@ HT_INLINE void *record_calloc(void *p, u64 count, u64 size, const u64 *frame)
 	return p;
 }
 
-static HT_NOINLINE void *long_calloc(size_t count, size_t size)
+static HT_NOINLINE void *slow_calloc(size_t count, size_t size)
 {
 	return record_calloc(ht_real.calloc(count, size), count, size, HT_FRAME());
 }
@@ -61,28 +62,28 @@ static HT_NOINLINE void *end_calloc(void *p, size_t count, size_t size)
 	return record_calloc(p, count, size, HT_FRAME());
 }
 
-static HT_NOINLINE void long_free(void *p)
+static HT_NOINLINE void slow_free(void *p)
 {
 	if (p)
 		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
 	ht_real.free(p);
 }
 
-// A change of mode that is to be noticed. (Not by ht_load: so that the compiler compares words where they lie.)
+// Whether the mode has changed. (Without ht_load, so that the compiler compares the words in memory.)
 HT_INLINE int has_changed(void)
 {
 	return ht_unlikely(ht_header->control != ht_state->control);
 }
 
-// Nor is an operator running whose event a call may be part of.
+// Whether the mode is unchanged and no operator is running whose event this call may be part of.
 HT_INLINE int is_common(void)
 {
 	return !has_changed() && ht_likely(ht_local.operator.sp == 0);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Sampled: see sampled.c. A budget is used up before it is known whether the call will fail, and then given back: as it
-// is where the sample is due, for the long way asks again.
+// Sampled: see sampled.c. The budget is charged before it is known whether the call will fail, and refunded if it does.
+// It is also refunded if the sample is due, because the slow path charges it again.
 
 HT_INLINE int is_due(u64 size, int by_calls)
 {
@@ -127,7 +128,7 @@ static HT_NOINLINE void *sampled_failed_calloc(size_t count, size_t size)
 HT_INLINE void *sampled_malloc(size_t size, int by_calls)
 {
 	if (!is_common())
-		return long_malloc(size);
+		return slow_malloc(size);
 	if (is_due(size, by_calls))
 		return due_malloc(size);
 	void *p = ht_real.malloc(size);
@@ -138,7 +139,7 @@ HT_INLINE void *sampled_calloc(size_t count, size_t size, int by_calls)
 {
 	u64 total;
 	if (!is_common() || ht_unlikely(__builtin_mul_overflow((u64)count, (u64)size, &total)))
-		return long_calloc(count, size);
+		return slow_calloc(count, size);
 	if (is_due(total, by_calls))
 		return due_calloc(count, size);
 	void *p = ht_real.calloc(count, size);
@@ -165,8 +166,8 @@ HT_FRAMELESS static void *calls_calloc(size_t count, size_t size)
 	return sampled_calloc(count, size, 1);
 }
 
-// Must the deallocation take the slow path? If the block was recorded: what a running operator frees itself is not
-// among these any more. And if the loader frees, since a module may be gone.
+// Whether the deallocation must take the slow path: if the block was recorded (blocks that a running operator frees
+// itself no longer count), or if the loader frees, since a module may have been unloaded.
 HT_INLINE int has_slow_free(const void *p)
 {
 	return ht_unlikely(ht_filter_may_hold(p)) || ht_unlikely(ht_in_loader((u64)__builtin_return_address(0)));
@@ -175,22 +176,22 @@ HT_INLINE int has_slow_free(const void *p)
 HT_FRAMELESS static void plain_free(void *p)
 {
 	if (has_slow_free(p))
-		long_free(p);
+		slow_free(p);
 	else
 		ht_real.free(p);
 }
 
-// The same as long as no module is known that may be unloaded.
+// The same while no module is known that may be unloaded.
 HT_FRAMELESS static void settled_free(void *p)
 {
 	if (ht_unlikely(ht_filter_may_hold(p)))
-		long_free(p);
+		slow_free(p);
 	else
 		ht_real.free(p);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Count: see counts.c. Blocks are glibc's: none has more than 2^47 bytes.
+// Count: see counts.c. The blocks are glibc's, so none has more than 2^47 bytes.
 
 HT_INLINE u64 usable(const void *p)
 {
@@ -211,7 +212,7 @@ HT_INLINE void *count(struct ht_counts *c, u64 kind, void *p, u64 size)
 HT_FRAMELESS static void *count_malloc(size_t size)
 {
 	if (!is_common())
-		return long_malloc(size);
+		return slow_malloc(size);
 	void *p = ht_real.malloc(size);
 	struct ht_counts *c = ht_thread_again()->counts;
 	return ht_likely(p && c) ? count(c, HT_K_MALLOC, p, size) : end_malloc(p, size);
@@ -220,7 +221,7 @@ HT_FRAMELESS static void *count_malloc(size_t size)
 HT_FRAMELESS static void *count_calloc(size_t n, size_t size)
 {
 	if (!is_common())
-		return long_calloc(n, size);
+		return slow_calloc(n, size);
 	void *p = ht_real.calloc(n, size);
 	struct ht_counts *c = ht_thread_again()->counts;
 	return ht_likely(p && c) ? count(c, HT_K_CALLOC, p, n * size) : end_calloc(p, n, size);
@@ -231,7 +232,7 @@ HT_INLINE void count_and_free(void *p, int may_be_recorded)
 	struct ht_counts *c = ht_local.thread->counts;
 	if (ht_unlikely(!p) || ht_unlikely(ht_local.operator.sp != 0) || ht_unlikely(!c) ||
 	    (may_be_recorded && has_slow_free(p))) {
-		long_free(p);
+		slow_free(p);
 		return;
 	}
 	ht_count_freed(c, HT_K_FREE, usable(p));
@@ -243,7 +244,7 @@ HT_FRAMELESS static void count_free(void *p)
 	count_and_free(p, 1);
 }
 
-// Where nothing has ever been recorded.
+// If nothing has ever been recorded.
 HT_FRAMELESS static void count_only_free(void *p)
 {
 	count_and_free(p, 0);
@@ -255,14 +256,14 @@ HT_FRAMELESS static void count_only_free(void *p)
 HT_FRAMELESS static void *off_malloc(size_t size)
 {
 	if (has_changed())
-		return long_malloc(size);
+		return slow_malloc(size);
 	return ht_real.malloc(size);
 }
 
 HT_FRAMELESS static void *off_calloc(size_t count, size_t size)
 {
 	if (has_changed())
-		return long_calloc(count, size);
+		return slow_calloc(count, size);
 	return ht_real.calloc(count, size);
 }
 
@@ -278,7 +279,7 @@ static void set(void *(*malloc)(size_t), void *(*calloc)(size_t, size_t), void (
 
 void ht_fast_hooks_choose(u64 flags)
 {
-	if (ht_is_timed()) // the clocks around the real functions look for the hook's frame
+	if (ht_is_timed()) // the clocks around the real functions need the hook's frame
 		return;
 	if (flags == HT_SLOW_SAMPLED && ht_state->size_mask)
 		set(bytes_malloc, bytes_calloc, settled_free);
@@ -292,8 +293,9 @@ void ht_fast_hooks_choose(u64 flags)
 		set(ht_monitored_malloc, ht_observed_calloc, ht_monitored_free);
 	else if (flags == (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE) && !ht_state->free_stacks)
 		set(ht_measured_malloc, ht_observed_calloc, ht_measured_free);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); // whoever meets such a module sees settled_free, or we see the module
-	if (ht_modules_may_go())
+	// either the thread that finds such a module sees settled_free, or we see the module
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (ht_modules_may_unload())
 		ht_fast_hooks_watch_loader();
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fast_hooks.h: malloc, calloc and free while the mode is sampled or count, or recording is off, and nothing else is
-// set; or while monitors or measures are all that is (observe.c).
+// fast_hooks.h: malloc, calloc and free for three cases: sampled or count mode, or recording is off, and no other flag
+// is set; or only monitors or measures are set (observe.c).
 //
-// Then nearly all calls come to nothing, or to a few additions. The hooks' own code begins with what a record needs, so
-// these are functions of their own, to which the hooks jump as their first act: they find the stack as the hook found
-// it.
+// Then nearly every call does nothing, or a few additions. The code of the hooks themselves begins with what a record
+// needs. So these are separate functions, to which the hooks jump first, with the stack unchanged.
 #ifndef HT_FAST_HOOKS_H
 #define HT_FAST_HOOKS_H
 
@@ -21,11 +20,11 @@ struct ht_fast_hooks {
 };
 extern struct ht_fast_hooks ht_fast_hooks;
 
-// Do the hooks jump to these? Never in a forked child that has not noticed yet.
+// Whether the hooks jump to these functions. Never in a forked child that has not noticed the fork yet.
 HT_INLINE int ht_uses_fast_hooks(void)
 {
 	return ht_unlikely(ht_state->dispatch ==
-			   HT_DISPATCH_FAST_HOOKS); // not by ht_load: so that the compiler compares it where it lies
+			   HT_DISPATCH_FAST_HOOKS); // without ht_load, so that the compiler compares it in memory
 }
 
 // The agent does nothing in this process: the hooks jump to the real functions.

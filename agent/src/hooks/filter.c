@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// filter.c: what filter.h says.
+// filter.c: implements filter.h.
 //
-// Filters are seen as they are installed, by prctl and syscall, which this file puts hooks before. They are kept, and
-// asked about each call of the agent's with its real arguments and the address that it is made from. A filter counts
-// from before it is installed: no moment must be left in which it holds and is not heeded. If installing fails, it does
-// not count any more.
+// Filters are seen when they are installed, through the hooks of prctl and syscall in this file. They are kept, and
+// evaluated for each system call of the agent, with its real arguments and the address from which it is made. A filter
+// is obeyed from before it is installed, so that there is no moment in which it is in force but ignored. If installing
+// it fails, it is dropped.
 //
-// A filter holds for the thread that installs it and for what this thread makes: threads, and forked children. So each
-// thread has a list of its own, in its thread-local storage. Where a thread comes from that has no list yet, nobody
-// tells: it asks the kernel whether it has any filter at all, and if so, all that were ever installed here count.
+// A filter applies to the thread that installs it, and to the threads and forked children that this thread creates. So
+// each thread has a list of its own, in its thread-local storage. For a thread without a list it is unknown which
+// thread created it. It asks the kernel whether it has any filter; if so, all filters ever installed in this process
+// count.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,32 +36,33 @@
 struct ht_filter {
 	const struct ht_filter *older; // of the same thread
 	struct ht_filter *next; // of all
-	u32 number; // of those of its thread: 1 and on
-	u32 failed; // it was not installed after all
+	u32 number; // its number in its thread, from 1
+	u32 failed; // installing it failed
 	u32 length;
 	struct sock_filter code[];
 };
 
 u32 ht_filtered;
-u32 ht_clock_is_doubtful; // some thread has given up reading it
-static struct ht_filter *all; // that were ever installed in this process
-static const struct ht_filter *synced; // the newest one of those that were installed for all threads
-static u32 unknown; // there was no memory to keep a filter: who knows what is forbidden
+u32 ht_clock_is_doubtful; // some thread may no longer read it
+static struct ht_filter *all; // every filter ever installed in this process
+static const struct ht_filter *synced; // the newest filter that was installed for all threads
+static u32 unknown; // there was no memory to keep a filter, so it is unknown what is forbidden
 
 enum { NO_CLOCK = 1, STRICT = 2 }; // ht_local.stopped
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Asking
+// Evaluating filters
 
 static int lets_pass(const struct ht_filter *f, const struct seccomp_data *call)
 {
-	// A tracer or a supervisor may do anything with a call that is shown to it; an error number may be 0, which
-	// says that it was done.
+	// A tracer or a supervisor may do anything with a call that it is shown. An error number may be 0, which means
+	// success.
 	u32 action = ht_bpf_run(f->code, f->length, call) & SECCOMP_RET_ACTION_FULL;
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG || ht_load(&f->failed);
 }
 
-// The newest filter of this thread. A filter is installed for all threads only if it extends the list of each.
+// Returns the newest filter of this thread. A filter can be installed for all threads only if it extends each thread's
+// list.
 static const struct ht_filter *newest(void)
 {
 	const struct ht_filter *own = ht_local.filters, *common = ht_load_acquire(&synced);
@@ -98,7 +100,7 @@ static long ask(const struct seccomp_data *call, long otherwise)
 
 static void hand_over(const struct ht_filter *newest);
 
-// A vforked child has installed filters in the name of the thread that waited for it, which goes on.
+// A vforked child installed filters in the memory of the thread that waited for it. That thread continues without them.
 static void take_back(void)
 {
 	const struct ht_filter *f = ht_local.filters;
@@ -109,7 +111,7 @@ static void take_back(void)
 	hand_over(newest());
 }
 
-// What a thread cannot know by itself: whether it was made with filters, and whether it is a vforked child.
+// Finds out whether the thread inherited filters, and whether it is a vforked child.
 static HT_COLD void find_out(void)
 {
 	struct seccomp_data who = CALL(__NR_getpid), has = CALL(__NR_prctl, PR_GET_SECCOMP);
@@ -126,7 +128,7 @@ long ht_call_filtered(long n, long a, long b, long c, long d, long e, long f)
 	struct seccomp_data call = CALL((int)n, (u64)a, (u64)b, (u64)c, (u64)d, (u64)e, (u64)f);
 	struct seccomp_data to_close = CALL(__NR_close, 3);
 	find_out();
-	// What cannot be closed is not opened.
+	// A file is not opened if it could not be closed.
 	if (is_allowed(&call) && ((n != __NR_openat && n != __NR_socket) || is_allowed(&to_close)))
 		return make(&call);
 	ht_count(HT_C_FORBIDDEN);
@@ -152,7 +154,7 @@ int ht_ask_clock(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Before a filter is installed: what it will not let the agent do later is done now, as far as it can be.
+// Before a filter is installed: does now, as far as possible, what the filter will forbid the agent later
 
 static void prepare(const struct ht_filter *f)
 {
@@ -178,24 +180,24 @@ static void prepare(const struct ht_filter *f)
 // ---------------------------------------------------------------------------------------------------------------------
 // Filters are inherited through exec
 //
-// heaptap run says how many filters it lives under itself, and leaves room in a variable of the environment,
-// VARIABLE=ID:COUNT. Who installs a filter writes all that its process has to a file in the run's folder, and its
-// number over ID, where it stands. An image that has more filters than heaptap run finds them there. What it makes of
-// them is as if it had installed them.
+// heaptap run passes the number of its own filters in an environment variable, VARIABLE=ID:COUNT, with room for an id.
+// A process that installs a filter writes all of its filters to a file in the run's folder, and overwrites ID in place
+// with the file's number. An image that has more filters than heaptap run finds them there, and treats them as if it
+// had installed them.
 
 #define VARIABLE "HEAPTAP_RUN_FILTERS"
 #define ID_SIZE 16
-#define UNKNOWN_ID "ffffffffffffffff" // there are filters, and no file
+#define UNKNOWN_ID "ffffffffffffffff" // there are filters, but no file
 
 extern char **environ __attribute__((weak));
 
-// In the file: this, and then each filter's length and code.
+// The file: this header, and then each filter's length and code.
 struct handed {
 	u32 count;
-	u32 exactly; // they are those of every thread; else each may have some of them
+	u32 exactly; // every thread has all of them; otherwise each thread may have some of them
 };
 
-// Where the program has the variable's value, if that looks as it should; null if it has none.
+// Returns where the program keeps the variable's value; null if it is missing or malformed.
 static char *id_in_environ(void)
 {
 	static const char name[] = VARIABLE "=";
@@ -241,7 +243,7 @@ static int write_filters(long fd, const struct ht_filter *own)
 	return 0;
 }
 
-// For images to come; before the newest filter counts. Null: there is none.
+// Writes the filters for images executed later, before the newest filter is in force. Null: there is none.
 static void hand_over(const struct ht_filter *newest)
 {
 	char folder[256], path[300], number[ID_SIZE + 1] = "", padded[ID_SIZE + 1] = "", *id = id_in_environ();
@@ -277,7 +279,8 @@ static u64 read_file(const char *path, u8 *out, u64 size)
 	return have;
 }
 
-// Number of this thread's filters; -1: the kernel does not say. The loader, too, has opened, read and closed files.
+// Returns the number of this thread's filters; -1 if the kernel does not say. The loader has also opened, read and
+// closed files, so the filters allow it.
 static i64 count_filters(u8 *buffer, u64 size)
 {
 	static const char key[] = "\nSeccomp_filters:\t";
@@ -293,7 +296,7 @@ static i64 count_filters(u8 *buffer, u64 size)
 	return -1;
 }
 
-// Takes what a file says, if it accounts for this many filters.
+// Takes over the filters in a file, if they are this many.
 static int take_over(const u8 *file, u64 size, u64 inherited)
 {
 	struct handed h;
@@ -350,18 +353,18 @@ int ht_filter_init(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What is installed
+// Installing
 
 struct change {
 	enum { NOTHING, FILTER, NO_CALLS, CLOCK_OFF, CLOCK_ON } what;
 	u64 flags;
 	const struct sock_fprog *program;
-	// As it was before.
+	// The state before.
 	struct ht_thread *thread;
 	struct ht_filter *filter;
 	const struct ht_filter *filters, *synced;
 	u32 stopped;
-	char *environ_id, id[ID_SIZE]; // in the environment, if it is there
+	char *environ_id, id[ID_SIZE]; // in the environment, or null
 };
 
 static int is_readable(const void *p, u64 size)
@@ -372,7 +375,7 @@ static int is_readable(const void *p, u64 size)
 	return 1;
 }
 
-// Null: the kernel will refuse it as well.
+// Null: the kernel will refuse it, too.
 static struct ht_filter *copy(const struct sock_fprog *from)
 {
 	if (!is_readable(from, sizeof(*from)))
@@ -392,7 +395,7 @@ static struct ht_filter *copy(const struct sock_fprog *from)
 	return f;
 }
 
-// What may not be possible later: the thread gets its state, and its stack is looked at.
+// Does what may not be possible later: makes the thread's state, and finds the bounds of its stack.
 static void know_thread(struct ht_caller here)
 {
 	struct ht_thread *t = ht_begin(here);
@@ -480,7 +483,7 @@ static void end(const struct change *c, int failed)
 static struct change by_prctl(u64 option, u64 a, u64 b)
 {
 	struct change c = {NOTHING};
-	option = (u32)option; // as the kernel reads it; so below
+	option = (u32)option; // as the kernel reads it; likewise below
 	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_FILTER) {
 		c.what = FILTER;
 		c.program = (const void *)b;
@@ -508,7 +511,7 @@ static struct change by_seccomp(u32 operation, u32 flags, u64 program)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The hooks. libseccomp calls syscall; so do programs, since libc has no function for the seccomp system call.
+// The hooks. libseccomp and programs call syscall, because libc has no function for the seccomp system call.
 
 static long straight(long n, long a, long b, long c, long d, long e, long f)
 {
@@ -528,7 +531,7 @@ static int straight_prctl(int option, u64 a, u64 b, u64 c, u64 d)
 ht_syscall_function ht_real_syscall = straight;
 int (*ht_real_prctl)(int, u64, u64, u64, u64) = straight_prctl;
 
-// What syscall(3) calls for the two that matter; everything else it passes on.
+// Called by the hook of syscall(3) for prctl and seccomp; it passes on everything else.
 __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, long d, long e, long f)
 {
 	struct change change = {NOTHING};
@@ -536,8 +539,8 @@ __attribute__((used)) long ht_syscall_hooked(long n, long a, long b, long c, lon
 		change = (u32)n == __NR_prctl ? by_prctl((u64)a, (u64)b, (u64)c) : by_seccomp((u32)a, (u32)b, (u64)c);
 	begin(&change, HT_CALLER());
 	long r = ht_real_syscall(n, a, b, c, d, e, f);
-	// A caller that synchronizes threads gets the id of the thread that was in the way, unless a listener's
-	// descriptor is wanted.
+	// With TSYNC, the result is the id of a thread that could not be synchronized, unless a listener's descriptor
+	// is requested.
 	end(&change, r < 0 || (r > 0 && !(change.flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)));
 	return r;
 }

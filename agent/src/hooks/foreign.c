@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// foreign.c: the functions of an allocator that is not glibc's, each under a guard.
+// foreign.c: puts a guard around each function of an allocator other than glibc's.
 //
 // Such an allocator may call its own functions by their public names: calloc is malloc and a memset, realloc is malloc,
-// a copy and free. Those calls come to our hooks, but are no calls of the program's. glibc's functions do not do that,
-// and their hooks pay nothing.
+// a copy and free. Those calls reach our hooks, but are not calls of the program. glibc's functions do not do that, so
+// their hooks need no guard.
 
 #include "base/local.h"
 #include "record/real.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// guard.h: marks a real function as running, so that what it calls itself is held to be part of its event
+// guard.h: marks a real function as running, so that the calls it makes are treated as part of its event
 // (docs/design/0002-the-agent.md, "Which call is nested").
 #ifndef HT_GUARD_H
 #define HT_GUARD_H
@@ -17,7 +17,7 @@ HT_INLINE u64 ht_stack_pointer(void)
 	return sp;
 }
 
-// Runs `call` as the real function of the hook whose caller is caller_; kind_ is 0 for that of a C function.
+// Runs `call` as the real function of the hook whose caller is caller_. kind_ is 0 for a C function.
 #define HT_GUARDED(kind_, size_, extra_kind_, extra_, caller_, call) \
 	do { \
 		struct ht_operator outer; \

@@ -2,18 +2,17 @@
 //
 // hooks.c: the C allocation functions, in place of the real ones.
 //
-// What may happen here, and what not. These functions run in any thread, in signal handlers (of malloc-using programs
-// that should not, and do), before main, after exit, while the loader holds its locks and while libc forks. They
-// therefore call nothing but the real allocation functions and the agent's own code, which holds no lock. errno belongs
-// to the real functions. A hook must return what the real function returned, and run at any depth of a nearly full
-// stack.
+// What these functions may do. They run in any thread, in signal handlers (of malloc-using programs that should not,
+// and do), before main, after exit, while the loader holds its locks and while libc forks. They therefore call nothing
+// but the real allocation functions and the agent's own code, which holds no lock. errno belongs to the real functions.
+// A hook must return what the real function returned, and work on a nearly full stack.
 //
-// Order. A deallocation is published before the real function runs, an allocation after it returned, a realloc as a
-// begin and a result: so an address that passes from one thread to another is freed, by the clock, before it is
-// allocated again.
+// Order. A deallocation is published before the real function runs, an allocation after it has returned, a realloc as a
+// begin and a result. So if an address passes from one thread to another, its deallocation has an earlier timestamp
+// than its next allocation.
 //
-// The hooks are compiled with frame pointers, so that the caller's registers can be read off the frame, and with unwind
-// tables, since the exceptions of a real operator new pass through.
+// The hooks are compiled with frame pointers, so that the caller's registers can be read from the frame, and with
+// unwind tables, because exceptions of a real operator new pass through them.
 
 #include <errno.h>
 
@@ -26,10 +25,10 @@
 
 void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp)
 {
-	const u64 *frame = (const u64 *)caller_sp - 2; // of the hook: see HT_CALLER
-	struct ht_memo *memo = ht_unlikely(ht_enter_exit) ? &t->memo : &t->memo_of_frees; // shadow.c knows one memo
+	const u64 *frame = (const u64 *)caller_sp - 2; // the hook's frame, see HT_CALLER
+	struct ht_memo *memo = ht_unlikely(ht_enter_exit) ? &t->memo : &t->memo_of_frees; // shadow.c uses one memo
 	u32 stack = ht_capture(memo, frame[1], caller_sp, frame[0]);
-	// The kind may bear the lowest byte of a size: it comes to lie in the slack here, too.
+	// The kind may carry the lowest byte of a size, which ends up in the slack here, too.
 	ht_write_stacked(t, HT_K_STACKED | (kind & 31), (u64)p, 0, kind >> 8, 0, 0, stack);
 }
 
@@ -42,9 +41,9 @@ HT_EXPORT void *malloc(size_t size)
 	return ht_record_common_allocation(HT_K_MALLOC, p, kept);
 }
 
-static HT_NOINLINE void free_otherwise(void *p)
+static HT_NOINLINE void free_uncommon(void *p)
 {
-	if (ht_state->dispatch == HT_DISPATCH_EXACT) // the plain way has been tried
+	if (ht_state->dispatch == HT_DISPATCH_EXACT) // the fast path was tried already
 		p = ht_deallocated(HT_K_FREE, p, HT_FRAME());
 	else
 		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
@@ -61,7 +60,7 @@ HT_FRAMELESS HT_EXPORT void free(void *p)
 							 (u64)__builtin_dwarf_cfa()))))
 		ht_real.free(p);
 	else
-		free_otherwise(p);
+		free_uncommon(p);
 }
 
 HT_EXPORT void cfree(void *p)
@@ -139,7 +138,7 @@ HT_EXPORT void *realloc(void *old, size_t size)
 	return reallocate(HT_K_REALLOC, old, size, 0, 0, HT_CALLER());
 }
 
-// The real one calls realloc through its PLT: that would be us again. It does no more than this.
+// The real function calls realloc through its PLT, which would be our hook again. It does no more than this.
 HT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 {
 	u64 total;
@@ -157,7 +156,7 @@ HT_EXPORT void *reallocarray(void *old, size_t count, size_t size)
 	return reallocate(HT_K_REALLOCARRAY, old, total, HT_X_COUNT, count, HT_CALLER());
 }
 
-// malloc, calloc, realloc and free find their real functions by themselves; for these somebody must have.
+// malloc, calloc, realloc and free find their real functions themselves; for the others this must have happened before.
 #define READY(function) \
 	do \
 		if (ht_unlikely(!ht_real.function)) \

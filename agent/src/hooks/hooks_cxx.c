@@ -2,9 +2,10 @@
 //
 // hooks_cxx.c: C++ operator new and delete, all forms.
 //
-// An allocator with operators of its own (jemalloc, tcmalloc, mimalloc) is only seen this way; libstdc++'s operators
-// call malloc and free, and those calls are part of the operator's event. The agent cannot throw, but the real
-// operators can, and their exceptions pass through these frames; then the lines after the real call are never reached.
+// Without these hooks, an allocator with operators of its own (jemalloc, tcmalloc, mimalloc) would not be seen.
+// libstdc++'s operators call malloc and free, and those calls are part of the operator's event. The agent cannot throw,
+// but the real operators can, and their exceptions pass through these frames. Then the lines after the real call are
+// not reached.
 
 #include "base/local.h"
 #include "record/real.h"
@@ -13,7 +14,7 @@
 #include "hooks/guard.h"
 
 // ---------------------------------------------------------------------------------------------------------------------
-// What belongs to an operator, and what becomes of one that throws
+// Which calls belong to an operator, and what happens when one throws
 
 static void write_failure(void)
 {
@@ -33,8 +34,8 @@ static void left_by_exception(void)
 	ht_local.operator.sp = 0;
 }
 
-// The operator is over, although nobody said so: we are above it on the stack, or the return address into its hook no
-// longer stands where the call put it.
+// Whether the operator has ended without its hook noticing: we are above it on the stack, or the return address into
+// its hook is no longer where the call put it.
 static int is_over(u64 sp)
 {
 	if (!ht_on_stack(ht_local.thread, sp, ht_local.operator.slot))
@@ -43,7 +44,7 @@ static int is_over(u64 sp)
 			     sp <= ht_local.operator.slot && !ht_in_agent(*(const u64 *)ht_local.operator.slot));
 }
 
-#define ONLY_ASKING (~0ull) // in place of a stack position: no operator is running
+#define ONLY_ASKING (~0ull) // instead of a stack position: no operator is running
 
 int ht_operator_holds(u64 pc, u64 sp)
 {
@@ -61,7 +62,7 @@ int ht_operator_holds(u64 pc, u64 sp)
 	return 0;
 }
 
-// malloc failed inside of the operator. The throwing forms call the new_handler now, and throw if there is none.
+// malloc failed inside the operator. The throwing forms now call the new_handler, and throw if there is none.
 void ht_operator_failed(void)
 {
 	static void *(*get_new_handler)(void);
@@ -71,7 +72,7 @@ void ht_operator_failed(void)
 
 	if (o->failed || (o->kind != HT_K_NEW && o->kind != HT_K_NEW_ARRAY && o->kind != HT_K_NEW_ALIGNED &&
 			  o->kind != HT_K_NEW_ARRAY_ALIGNED))
-		return; // the nothrow forms return, and their hook records it
+		return; // the nothrow forms return, and their hook records the failure
 	if (!looked) {
 		get_new_handler = ht_real_operator(HT_GET_NEW_HANDLER);
 		looked = 1;
@@ -87,7 +88,8 @@ void ht_operator_failed(void)
 		write_failure();
 }
 
-// tcmalloc allocates when it is first asked. That is our doing, not the program's, and must not be asked about in turn.
+// tcmalloc allocates the first time it is asked. We cause that allocation, not the program, and must not ask about it
+// in turn.
 u64 ht_ask_usable(const void *p)
 {
 	u64 sp = ht_local.operator.sp, size;

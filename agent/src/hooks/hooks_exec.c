@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hooks_exec.c: programs that this one executes where the agent's library is not to be seen: in another root or mount
-// namespace. They run unrecorded, and nobody but their loader would say so; so they are counted.
+// hooks_exec.c: counts programs that this one executes where the agent's library is not visible: in another root or
+// mount namespace. They run unrecorded, and only their loader would report it.
 //
-// Any of these may be called in a child of vfork or in a signal handler: nothing is touched but the spool's header.
+// Each of these may be called in a child of vfork or in a signal handler, so they change nothing but the spool's
+// header.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ static int preloads(char *const *env)
 	return 0;
 }
 
-// Counts if the library is hidden from what is about to be executed. The program's loader will make the same call.
+// Counts the program if the library is not visible to it. The program's loader will make the same call.
 static int is_hidden(char *const *env)
 {
 	if (!ht_header || !ht_agent_path || ht_agent_path[0] != '/' || !preloads(env))
@@ -48,7 +49,7 @@ static int is_hidden(char *const *env)
 	return 1;
 }
 
-// It was not executed after all.
+// The exec failed.
 static int failed(int hidden)
 {
 	if (hidden)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hooks_frame.c: __register_frame and __deregister_frame, by which the makers of generated code register it.
+// hooks_frame.c: __register_frame and __deregister_frame, with which JIT compilers register their code.
 //
-// They are passed on to whose they are, which is libgcc's or another unwinder's, as the last thing that is done: what
-// that allocates has no frame of ours in its stack.
+// Each ends by jumping to the real function, of libgcc or another unwinder, so that its allocations have no frame of
+// ours in their stacks.
 
 #include "unwind/frames.h"
 #include "record/real.h"

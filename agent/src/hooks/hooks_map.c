@@ -2,11 +2,11 @@
 //
 // hooks_map.c: mapping changes that the program makes itself: mmap, munmap, mremap, brk and sbrk.
 //
-// They are events of their own kind, not allocations. What libc maps for its malloc and its threads does not come this
-// way; what another allocator maps does, and is left out. Recorded after the kernel agreed, but for munmap: a change
-// that failed changed nothing, except for mmap and mremap, whose failures are recorded with address 0.
+// They are events of their own kind, not allocations. libc's own mappings, for its malloc and its threads, do not pass
+// through here; those of another allocator do, and are left out. A change is recorded after the kernel has made it,
+// except munmap. Failures are not recorded, except those of mmap and mremap, with address 0.
 //
-// mmap, munmap and mremap go to the kernel directly: allocators call them before anything else is up.
+// mmap, munmap and mremap go to the kernel directly, because allocators call them before anything else is initialized.
 
 #include <errno.h>
 #include <stdarg.h>
@@ -55,14 +55,14 @@ HT_EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd,
 	return map(at, size, protection, flags, fd, offset, HT_CALLER());
 }
 
-// The kernel refuses these; else it fails only where it would have to divide more mappings than a process may have.
+// The kernel refuses these arguments. Otherwise munmap fails only if splitting a mapping would exceed the limit of
+// mappings.
 HT_INLINE int will_fail(const void *at, size_t size)
 {
 	return (u64)at % 4096 || size == 0 || size > 1ull << 47 || (u64)at > (1ull << 47) - size;
 }
 
-// Recorded before the kernel's part, as deallocations are: another thread may map the same range as soon as that is
-// done.
+// Recorded before the system call, as deallocations are, because another thread may map the same range right after it.
 HT_EXPORT int munmap(void *at, size_t size)
 {
 	struct ht_caller c = HT_CALLER();
@@ -76,7 +76,7 @@ HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, .
 	struct ht_caller c = HT_CALLER();
 	va_list rest;
 	va_start(rest, flags);
-	void *at = va_arg(rest, void *); // only there with MREMAP_FIXED; the kernel ignores it otherwise
+	void *at = va_arg(rest, void *); // only passed with MREMAP_FIXED; the kernel ignores it otherwise
 	va_end(rest);
 	long r = ht_syscall(__NR_mremap, (long)old, (long)old_size, (long)new_size, flags, (long)at, 0);
 	int failed = r < 0 && r > -4096;
@@ -84,14 +84,14 @@ HT_EXPORT void *mremap(void *old, size_t old_size, size_t new_size, int flags, .
 	if (t) {
 		u32 stack = ht_capture(&t->memo, c.pc, c.sp, c.fp);
 		ht_put_extra((u64 *)t->at, HT_X_OLD, (u64)old);
-		t->at += 16; // published with the record that it belongs to
+		t->at += 16; // published with its record
 		ht_write_stacked(t, HT_K_MREMAP, failed ? 0 : (u64)r, new_size, new_size, HT_X_OLD_SIZE, old_size,
 				 stack);
 	}
 	return (void *)result(r);
 }
 
-// libc keeps the current break in a variable of its own, so these must go through it.
+// libc keeps the current break in a variable of its own, so these calls must go through libc.
 HT_EXPORT int brk(void *end)
 {
 	struct ht_caller c = HT_CALLER();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// init.c: how the agent comes up, once per executed image, and comes to itself in a forked child.
+// init.c: initializes the agent, once per executed image, and again in a forked child.
 
 #include <sys/mman.h>
 
@@ -31,7 +31,7 @@
 
 struct ht_state ht_state[1];
 
-static u64 free_stacks; // outlives a fork; ht_state's does not
+static u64 free_stacks; // survives a fork; ht_state's copy does not
 
 static enum { FRESH, STARTING, UP, ASIDE } phase;
 
@@ -41,11 +41,11 @@ static void after_fork_hook(void)
 		ht_state->generation = ht_state->common = ht_state->noticed_by = ht_state->dispatch = 0;
 }
 
-// Kernels before 4.14 cannot wipe a page on fork; then libc calls us after it (but not for raw clone).
+// Kernels before 4.14 cannot wipe a page on fork. There, libc calls us after a fork (but not after a raw clone).
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
 
-// The page is anonymous memory, as only such can be wiped: the loader maps from the file no more than the page in which
-// the initialized data ends.
+// The page is anonymous memory, because only that can be wiped: the loader maps nothing from the file beyond the page
+// in which the initialized data ends.
 static void start_state(void)
 {
 	if (ht_sys3(__NR_madvise, ht_state, HT_STATE_PAGE, 18 /* MADV_WIPEONFORK */) < 0 && __register_atfork)
@@ -58,12 +58,12 @@ static void claim_process(u32 parent)
 {
 	u32 slot;
 	ht_pid = (u32)ht_sys0(__NR_getpid);
-	// Between taking a slot and filling it there is as little as can be: a reader waits for it.
+	// As little as possible happens between taking a slot and filling it, because a reader waits for that.
 	ht_array_has(HT_SEG_PROCS, ht_load(&ht_header->next_proc));
 	slot = __atomic_fetch_add(&ht_header->next_proc, 1, __ATOMIC_RELAXED);
 	ht_process = slot;
 	if (!ht_array_has(HT_SEG_PROCS, slot)) {
-		phase = ASIDE; // 65,536 children: the rest runs unrecorded
+		phase = ASIDE; // after 65,536 children, the others run unrecorded
 		ht_count(HT_C_TABLE_FULL);
 		return;
 	}
@@ -75,18 +75,19 @@ static void claim_process(u32 parent)
 	p->sum = ht_sum_proc(p);
 	ht_mode_claim(p);
 	ht_store_release(&p->state, HT_PROC_LIVE);
-	ht_wake_recorder(); // which sleeps while nothing happens: the process may not live for long
+	ht_wake_recorder(); // it sleeps while nothing happens, and this process may not live long
 }
 
-// The child's first thread may have made others, out of stacks that libc had kept, before any of them had an event. One
-// of them does what follows; the others wait for it as for the kernel: it takes no locks, and is done in microseconds.
-#define PATIENCE 100000 // times that the processor is left to others
+// The child's first thread may have created others, on stacks that libc had cached, before any of them had an event.
+// One of them does the following; the others wait for it as they would for the kernel: it takes no locks and needs
+// microseconds.
+#define YIELDS_MAX 100000 // how often a waiting thread yields, at most
 
 static HT_COLD void after_fork(void)
 {
 	u32 none = 0, tid = (u32)ht_sys0(__NR_gettid);
 	if (!__atomic_compare_exchange_n(&ht_state->noticed_by, &none, tid, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		for (u32 i = 0; i < PATIENCE && none != tid && !ht_load_acquire(&ht_state->generation); i++)
+		for (u32 i = 0; i < YIELDS_MAX && none != tid && !ht_load_acquire(&ht_state->generation); i++)
 			ht_sys0(__NR_sched_yield);
 		return;
 	}
@@ -107,7 +108,7 @@ static HT_COLD void after_fork(void)
 		claim_process(ht_process);
 	else
 		phase = ASIDE;
-	// A number that no memo of this process can bear.
+	// A number that no memo of this process can have.
 	ht_store_release(&ht_state->generation, ht_clock() | 1);
 	if (phase == UP) {
 		ht_mode_follow();
@@ -121,9 +122,9 @@ static HT_COLD void start(void)
 {
 	ht_real_init();
 	ht_environ_init();
-	free_stacks = (u64)ht_environ_says("HEAPTAP_FREE_STACKS");
+	free_stacks = (u64)ht_environ_flag("HEAPTAP_FREE_STACKS");
 	ht_shadow_init();
-	// Under an unknown filter, nothing may be done but what the loader does, too: no mark is left either.
+	// Under an unknown filter, we may do only what the loader does, too. So we do not even leave a mark.
 	int ok = ht_filter_init() == 0 && ht_is_chosen();
 	if (ok && ht_valgrind & HT_VALGRIND_REPLACES) {
 		ht_spool_unmade("valgrind", "valgrind's tool replaces malloc; this process is not recorded");
@@ -138,7 +139,7 @@ static HT_COLD void start(void)
 		if (ok) {
 			start_state();
 			ht_apart_init();
-			if (ht_environ_says("HEAPTAP_TIME_CALLS"))
+			if (ht_environ_flag("HEAPTAP_TIME_CALLS"))
 				ht_timed_init();
 			ht_mode_follow();
 			ht_spool_publish();
@@ -164,7 +165,8 @@ int ht_init(void)
 	    __atomic_compare_exchange_n((int *)&phase, &fresh, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		start();
 	if (ht_unlikely(phase == ASIDE &&
-			ht_state->dispatch != HT_DISPATCH_FAST_HOOKS)) // a child of one that stands aside
+			// a child of a process in which the agent has stepped aside
+			ht_state->dispatch != HT_DISPATCH_FAST_HOOKS))
 		ht_fast_hooks_bypass();
 	return phase == UP;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// real.c: finds the functions that the program would have called without the agent.
+// real.c: finds the functions that the program would call without the agent.
 //
-// dlsym will not do: it may call calloc, and it knows nothing of a library that a C program has loaded RTLD_LOCAL and
-// whose operator new resolves to ours. So the symbol tables of the loaded modules are searched here: at start in load
-// order, behind the agent itself (what RTLD_NEXT means); for a C++ operator that is first called later, in the files
-// that /proc/self/maps shows, since by then another thread may hold the loader's lock.
+// dlsym cannot be used: it may call calloc, and it does not search a library that a C program has loaded with
+// RTLD_LOCAL and whose operator new resolves to ours. So this file searches the symbol tables of the loaded modules
+// itself: at the start in load order, after the agent (as RTLD_NEXT does); for a C++ operator that is first called
+// later, in the files in /proc/self/maps, because another thread may hold the loader's lock then.
 
 #include <link.h>
 
@@ -52,7 +52,7 @@ static int read_module(struct module *m, u64 bias, const ElfW(Phdr) * phdrs, u32
 	if (!dyn || (u64)dyn < m->low || (u64)dyn >= m->high)
 		return -1;
 	for (; dyn->d_tag != DT_NULL; dyn++) {
-		// glibc's loader has relocated these in place, others (and the vdso) have not.
+		// glibc's loader has relocated these in place; other loaders have not, nor has the vdso.
 		const void *p = (const void *)(dyn->d_un.d_ptr < m->low ? dyn->d_un.d_ptr + bias : dyn->d_un.d_ptr);
 		if (dyn->d_tag == DT_SYMTAB)
 			m->symbols = p;
@@ -115,7 +115,7 @@ static void *address_of(const struct module *m, const ElfW(Sym) * s)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The C functions, at start
+// The C functions, at the start
 
 static void *boot_malloc(size_t size);
 static void boot_free(void *p);
@@ -128,7 +128,7 @@ static struct cxx_operator {
 	const char *symbol;
 	u64 start, size;
 	void *function; // stored last
-	u32 misses; // times it was looked for in vain
+	u32 misses; // number of failed searches
 } operators[HT_OPERATORS] = {
 	{.symbol = "_Znwm"},
 	{.symbol = "_Znam"},
@@ -157,8 +157,8 @@ static struct cxx_operator {
 
 static void *(*wrap)(u32 number, void *function);
 
-// The program's own, which it gets without our seeing it. But those of the library that it did not replace call them:
-// operator new[] that operator new.
+// The program's own operators, which it calls without our hooks. But the library's operators that it did not replace
+// call them: operator new[] calls its operator new.
 static struct {
 	u64 start, size;
 } replaced[HT_OPERATORS];
@@ -214,7 +214,7 @@ static struct wanted {
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
-// valgrind preloads a library for all of its tools, and one of its own for each tool that replaces malloc.
+// valgrind preloads a library for all of its tools, and another one for each tool that replaces malloc.
 static void look_for_valgrind(const char *path)
 {
 	static const char prefix[] = "vgpreload_", core[] = "vgpreload_core";
@@ -246,7 +246,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	if ((u64)&ht_real - m.low < m.high - m.low) {
 		ht_agent_low = m.low;
 		ht_agent_size = m.high - m.low;
-		ht_agent_path = info->dlpi_name; // the loader's own, which stays
+		ht_agent_path = info->dlpi_name; // owned by the loader, which keeps it
 		search->behind_us = 1;
 		return 0;
 	}
@@ -275,7 +275,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-// glibc's malloc has kept the size in the word before the block since its beginnings. Trust, and verify.
+// glibc's malloc has always kept the size in the word before the block. Verify it all the same.
 static int size_word_holds(void)
 {
 	static const u16 sizes[] = {1, 24, 25, 100, 1000, 5000};
@@ -307,7 +307,8 @@ void ht_real_init(void)
 {
 	struct search search = {0};
 	dl_iterate_phdr(visit, &search);
-	// What this libc does not have, its programs do not call; but ours can be found by a program that looks.
+	// Programs do not call functions that their libc does not have. But a program that searches for one finds our
+	// hook.
 	if (!ht_real.aligned_alloc)
 		ht_real.aligned_alloc = ht_real.memalign;
 	if (!ht_real.memalign)
@@ -322,7 +323,8 @@ void ht_real_init(void)
 		ht_foreign_init();
 }
 
-// Until then. Nobody should get here twice, and nobody can be helped who has no malloc at all.
+// Used until the real functions are known. No call should come here twice; a program without any malloc cannot be
+// helped.
 static void *boot_malloc(size_t size)
 {
 	ht_init();
@@ -351,7 +353,7 @@ static void *boot_realloc(void *p, size_t size)
 // ---------------------------------------------------------------------------------------------------------------------
 // The C++ operators, when they are first called
 
-static u64 known_inside[16]; // return addresses that were found inside, by a hash
+static u64 known_inside[16]; // a hash table of return addresses that lie in an operator
 
 int ht_in_operator(u64 pc)
 {
@@ -422,7 +424,7 @@ void *ht_real_operator_late(u32 number)
 {
 	struct cxx_operator *o = &operators[number];
 	ht_init();
-	// Who calls one that nobody has is not served faster by looking every time.
+	// An operator that was not found is searched for again after 1, 2, 4, 8 ... calls only.
 	if (!ht_load_acquire(&o->function)) {
 		u32 misses = __atomic_fetch_add(&o->misses, 1, __ATOMIC_RELAXED);
 		if ((misses & (misses - 1)) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shared.c: what shared.h says: a list, to which blocks are added at its head and from which nothing is taken.
+// shared.c: implements shared.h: a list of blocks that are added at its head and never removed.
 
 #include "hooks/shared.h"
 #include "base/environ.h"
@@ -19,7 +19,7 @@ struct block {
 
 static struct block *blocks;
 
-// From `b` on, up to `end`.
+// Searches from `b` on, up to `end`.
 static struct block *find(struct block *b, const struct block *end, const char *name, size_t size)
 {
 	for (; b != end; b = b->next)
@@ -40,7 +40,7 @@ void *ht_shared(const char *name, size_t size)
 		return 0;
 	new->size = size;
 	ht_append(new->name, NAME_ROOM, name);
-	do { // another thread may be adding it
+	do { // another thread may be adding the same name
 		if ((b = find(first, seen, name, size))) {
 			ht_unmap(new, sizeof(*new) + size);
 			return b->memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shared.h: what a process has once, in however many of its modules a header of heaptap's is compiled in. heaptap.h
-// says what each function promises.
+// shared.h: what exists once in a process, however many of its modules are compiled with heaptap's headers. heaptap.h
+// documents each function.
 #ifndef HT_SHARED_H
 #define HT_SHARED_H
 

@@ -2,9 +2,9 @@
 //
 // timed.c: how long the real functions take (--time-calls).
 //
-// A clock is put around each of them, where the hooks find them: so nothing is asked of hooks whose calls are not
-// timed. What a real function calls itself through our hooks, as operator new calls malloc, is part of its own time,
-// and is not timed once more.
+// Each pointer to a real function is replaced by a function that reads the clock around the call, so hooks cost nothing
+// more while calls are not timed. What a real function itself calls through our hooks, as operator new calls malloc, is
+// part of its own time and not timed again.
 
 #include "hooks/timed.h"
 #include "base/filter.h"
@@ -13,12 +13,12 @@
 #include "record/real.h"
 #include "record/record.h"
 
-#define PLAIN_OPERATORS 20 // the first ones in the order of real.c allocate and deallocate
+#define PLAIN_OPERATORS 20 // the first ones in the order of real.c, which allocate and deallocate
 
 static struct ht_real direct;
 static void *operators[PLAIN_OPERATORS];
 
-// The caller of the hook that has called us; a hook that ends by jumping to us has left no frame.
+// The caller of the hook that called us. A hook that ends by jumping to us has left no frame.
 HT_INLINE struct ht_caller hook_caller(const u64 *frame)
 {
 	return ht_caller_of(ht_in_agent(frame[1]) ? (const u64 *)frame[0] : frame);
@@ -34,7 +34,7 @@ static HT_NOINLINE void took(u64 kind, u64 begin, struct ht_caller c)
 	u64 ticks = now() - begin;
 	if (ht_load(&ht_state->slow_flags) & HT_SLOW_OFF)
 		return;
-	struct ht_counts_row *row = ht_counts_row(ht_appear(c), kind);
+	struct ht_counts_row *row = ht_counts_row(ht_thread_prepare(c), kind);
 	if (!row)
 		return;
 	row->ticks += ticks;
@@ -43,7 +43,7 @@ static HT_NOINLINE void took(u64 kind, u64 begin, struct ht_caller c)
 	row->times[class < HT_TIME_CLASSES ? class : HT_TIME_CLASSES - 1]++;
 }
 
-// A hook stands in for an operator that nobody has, under its guard: that is the operator's time.
+// If no module defines an operator, its hook does the work itself, under its guard: that is the operator's time.
 HT_INLINE u64 kind_of(u64 kind, struct ht_caller c)
 {
 	if (ht_likely(ht_local.operator.sp == 0))
@@ -76,7 +76,7 @@ HT_INLINE u64 kind_of(u64 kind, struct ht_caller c)
 
 HT_REAL_CALLS(TIMED, TIMED_VOID)
 
-// All operators take up to three words; those that return nothing leave whatever is in the register for the result.
+// All operators take up to three words. The result of those that return nothing is whatever is in the register.
 #define TIMED_OPERATOR(number, kind) \
 	static void *timed_##number(u64 a, u64 b, u64 c) \
 	{ \

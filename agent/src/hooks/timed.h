@@ -4,9 +4,9 @@
 #ifndef HT_TIMED_H
 #define HT_TIMED_H
 
-// From here on their time is added to each thread's struct ht_counts. Called once, when the real functions are known.
+// From now on their time is added to each thread's struct ht_counts. Called once, when the real functions are known.
 void ht_timed_init(void);
-// Has it been called?
+// Whether ht_timed_init has been called.
 int ht_is_timed(void);
 
 #endif

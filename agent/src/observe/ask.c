@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ask.c: questions to the recorder, by the socket in the run's folder that `heaptap ctl` uses, too: a line of JSON each
-// way, and what a dump prints behind the answer. The recorder takes in first what this thread has done; nothing is held
-// meanwhile.
+// ask.c: sends requests to the recorder, through the socket in the run's folder that `heaptap ctl` also uses: a line of
+// JSON in each direction, and after the answer the output of a dump. The recorder first reads what this thread has
+// recorded. The thread holds no locks meanwhile.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,11 +18,11 @@
 #include "spool/spool.h"
 #include "record/record.h"
 
-// In memory of its own: who asks may have little stack left.
+// In memory of its own, because the caller may have little stack left.
 struct answer {
 	int fd;
 	u64 deadline; // CLOCK_MONOTONIC, ns
-	u64 have, at; // bytes in text, and how many of them were used
+	u64 have, at; // bytes in text, and how many of them were consumed
 	char question[1024], line[2048], text[4096];
 };
 
@@ -36,7 +36,7 @@ static int wait_for(struct answer *a, short events)
 	return ready < 0 && ready != -4 /* EINTR */ ? HEAPTAP_NO_RECORDER : HEAPTAP_OK;
 }
 
-// Reads more into the text, whose rest was used.
+// Reads more into the text, all of which was consumed.
 static int more(struct answer *a)
 {
 	for (;;) {
@@ -83,10 +83,10 @@ static int reach(struct answer *a)
 	a->fd = (int)ht_sys3(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (a->fd < 0)
 		return HEAPTAP_NO_RECORDER;
-	for (;;) { // the recorder may be starting
+	for (;;) { // the recorder may still be starting
 		struct timespec nap = {0, 1000000};
 		long wrong = ht_sys3(__NR_connect, a->fd, &to, sizeof(to));
-		if (wrong != -2 /* ENOENT */ && wrong != -11 /* EAGAIN: too many are before us */)
+		if (wrong != -2 /* ENOENT */ && wrong != -11 /* EAGAIN: its queue of connections is full */)
 			return wrong < 0 ? HEAPTAP_NO_RECORDER : HEAPTAP_OK;
 		if (ht_now_ns(CLOCK_MONOTONIC) >= a->deadline)
 			return HEAPTAP_TIMEOUT;
@@ -94,7 +94,7 @@ static int reach(struct answer *a)
 	}
 }
 
-// The number behind a key of the answer's line; `otherwise` if it is not there.
+// Returns the number that follows a key in the answer's line; `otherwise` if the key is missing.
 static u64 number_behind(const char *line, const char *key, u64 otherwise)
 {
 	u64 size = ht_strlen(key), n = 0;
@@ -108,8 +108,8 @@ static u64 number_behind(const char *line, const char *key, u64 otherwise)
 	return otherwise;
 }
 
-// Asks, and reads the first line of the answer, up to where it is too long, into `line`. `stack` is a node of the tree,
-// or 0.
+// Sends the request, and reads the first line of the answer into `line`, cut if it is too long. `stack` is a node of
+// the tree, or 0.
 static int ask(struct answer *a, const char *verb, const char *text, u32 stack, unsigned timeout)
 {
 	const u64 size = sizeof(a->line), room = sizeof(a->question);
@@ -168,7 +168,7 @@ static int end(struct answer *a, int wrong)
 	return wrong;
 }
 
-// Writes what comes behind the line.
+// Writes what follows the line.
 static int write_body(struct answer *a, int fd)
 {
 	for (u64 left = number_behind(a->line, "\"Body\":", 0); left;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ask.h: questions to the recorder, which keeps the books.
+// ask.h: requests to the recorder, which knows the totals.
 #ifndef HT_ASK_H
 #define HT_ASK_H
 
@@ -13,8 +13,8 @@
 int ht_ask_live(struct heaptap_live *out, size_t size, unsigned timeout);
 int ht_ask_dump(int fd, const char *what, unsigned timeout);
 
-// Has the recorder do what is to be done when the threshold's monitor acts: prints what it says of that to fd. `what`
-// has numbers as NAME=VALUE; `stack` is the allocation's.
+// Asks the recorder to act when the threshold is exceeded, and prints its answer to fd. `what` has numbers as
+// NAME=VALUE; `stack` is the allocation's.
 int ht_ask_threshold(int fd, const char *what, u32 stack, unsigned timeout);
 
 #endif

@@ -3,12 +3,12 @@
 // measure.c: counts and balances between two moments, of a thread or of the whole process.
 //
 // A thread has one set of totals, which only ever grow, and the extremes of their balance since the innermost measure
-// began. A measure is the totals at its begin, and the extremes of the one around it, which get theirs back when it
-// ends. So an event costs the same however many are nested. The totals are changed by single instructions: a signal
-// handler that allocates finds them before or after one of them, and nothing is lost.
+// began. A measure stores the totals at its begin, and the extremes of the enclosing measure, which it restores when it
+// ends. So an event costs the same however many measures are nested. Each total is changed by a single instruction, so
+// nothing is lost if a signal handler allocates in between.
 //
-// A measure of the process is the sum of all threads' totals. Only its balance is kept in common, since the extremes of
-// a sum are not the sum of the extremes.
+// A measure of the process is the sum of all threads' totals. Only its balance is shared between threads, because the
+// extremes of a sum are not the sum of the extremes.
 
 #include "observe/measure.h"
 #include "base/local.h"
@@ -32,7 +32,7 @@ static struct { // of the process
 	struct ht_extremes since;
 } common[HEAPTAP_MEASURES];
 u32 ht_measures_common; // bit i: common[i] runs
-static i64 balance; // moves only while one is
+static i64 balance; // changes only while one runs
 
 typedef char bits_are_enough[HEAPTAP_MEASURES <= 32 ? 1 : -1];
 
@@ -117,7 +117,7 @@ static void take_in(struct ht_extremes *to, const struct ht_extremes *e)
 	ht_lower(&to->lowest, e->lowest);
 }
 
-// A program that knows less than we do gets what it knows.
+// A program built with an older header gets the fields that it knows.
 static int give(struct heaptap_measured *out, size_t size, const struct ht_totals *begin, const struct ht_totals *end,
 		const struct ht_extremes *since, i64 start)
 {
@@ -224,7 +224,8 @@ static i64 begin_of_process(void)
 		return HEAPTAP_FULL;
 	runs(+1);
 	common[i].balance = ht_load(&balance);
-	ht_store(&common[i].since.highest, common[i].balance); // others may still be at the one that was in this place
+	// other threads may still be updating the measure that was in this place
+	ht_store(&common[i].since.highest, common[i].balance);
 	ht_store(&common[i].since.lowest, common[i].balance);
 	ht_store(&common[i].since.largest, 0);
 	__atomic_fetch_or(&ht_measures_common, 1u << i, __ATOMIC_SEQ_CST);
@@ -268,8 +269,7 @@ void ht_measures_leave(struct ht_measures *m)
 		end_innermost(m);
 }
 
-// Of the threads, only the one that forked is there. The others' totals stay in the process's, but their measures have
-// ended.
+// Only the thread that forked exists. The other threads' totals remain in the process's, but their measures have ended.
 void ht_measures_after_fork(void)
 {
 	for (struct ht_measures *m = ht_load(&all); m; m = m->next)

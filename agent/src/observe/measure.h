@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// measure.h: what heaptap_measure_begin and its kin count.
+// measure.h: the measures of heaptap_measure_begin and the functions around it.
 #ifndef HT_MEASURE_H
 #define HT_MEASURE_H
 
@@ -12,7 +12,7 @@
 #define HEAPTAP_AGENT
 #include "../../../include/heaptap/heaptap.h"
 
-extern u32 ht_measures_running; // how many, of all threads and of the process
+extern u32 ht_measures_running; // the number of measures that run, of threads and of the process
 
 struct ht_totals {
 	u64 allocations, deallocations, requested, allocated, deallocated;
@@ -24,16 +24,16 @@ struct ht_extremes {
 };
 
 struct ht_measures { // of a thread
-	struct ht_totals now; // without what happened in exclusive measures that have ended
+	struct ht_totals now; // not counting exclusive measures that have ended
 	struct ht_extremes since; // since the innermost measure began
 	u32 depth;
 	struct ht_measures *next; // list of all, never shortened
-	struct ht_totals excluded; // what happened in exclusive measures that have ended
+	struct ht_totals excluded; // the sums of exclusive measures that have ended
 	struct {
 		i64 number;
 		unsigned flags;
 		struct ht_totals begin;
-		struct ht_extremes outer; // of the measure around it, up to its begin
+		struct ht_extremes outer; // of the enclosing measure, up to this one's begin
 	} nested[HEAPTAP_MEASURES];
 };
 
@@ -42,9 +42,9 @@ void ht_measure_allocation(u64 requested, u64 usable);
 void ht_measure_deallocation(u64 usable);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The same, of a thread that has measured already
+// The same, for a thread that has measured before
 
-extern u32 ht_measures_common; // not 0: the whole process is measured
+extern u32 ht_measures_common; // not 0: a measure of the whole process runs
 void ht_measure_in_common(i64 by, u64 requested);
 
 HT_INLINE i64 ht_balance_of(const struct ht_totals *t)
@@ -88,7 +88,7 @@ HT_INLINE void ht_measure_deallocated(struct ht_measures *m, u64 usable)
 		ht_measure_in_common(-(i64)usable, 0);
 }
 
-// The thread has ended: its totals stay, and will be added to by the next one.
+// The thread has ended. Its totals stay, and the next thread adds to them.
 void ht_measures_leave(struct ht_measures *m);
 void ht_measures_after_fork(void);
 

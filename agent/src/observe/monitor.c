@@ -2,9 +2,9 @@
 //
 // monitor.c: the program's own callbacks.
 //
-// Who removes a monitor makes all threads execute a barrier, so that each has either said that it calls
-// (ht_monitor_begin) or will see that the monitor is gone, and then waits until all numbers that were odd have moved
-// on. So the cost of removing is not paid by events.
+// Removing a monitor makes all threads execute a barrier. After it, each thread either has announced its call
+// (ht_monitor_begin), or will see that the monitor is gone. Then the remover waits until every number that was odd has
+// changed. So removal costs events nothing.
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -18,8 +18,8 @@
 #include "record/thread.h"
 
 #define SERIAL_SHIFT 8 // a monitor's number: serial << 8 | place + 1
-// What a place's number is while there is none in it: being filled or emptied; or the removed one's, below 0, while
-// that perhaps still runs.
+// The number of a place without a monitor: TAKEN while it is being filled or emptied; or the removed monitor's number,
+// negated, while that may still be running.
 #define TAKEN (-1)
 
 struct ht_monitors ht_monitors;
@@ -47,7 +47,7 @@ void ht_monitor_end_otherwise(int saved)
 	ht_local.hidden--;
 }
 
-// If the thread has no state and gets none, nobody will wait for it.
+// A thread without a state cannot be waited for.
 static u32 begin(int *saved)
 {
 	struct ht_thread *t = ht_thread_mine();
@@ -82,7 +82,7 @@ static void nap(void)
 			HT_FENCE();
 }
 
-// What this thread has stored is seen by all threads of the process, and what they stored before by this one.
+// After this, all threads of the process see what this thread has stored, and this thread sees what they stored before.
 static void barrier_of_all(void)
 {
 	if (ht_sys2(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) == 0)
@@ -91,16 +91,17 @@ static void barrier_of_all(void)
 	if (ht_sys2(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0) == 0 ||
 	    ht_sys2(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0) == 0)
 		return;
-	for (u32 i = 0; i < 100; i++) // no such call: a store is seen by others long before this has passed
+	for (u32 i = 0; i < 100; i++) // no such call: other threads see a store long before this time has passed
 		nap();
 }
 
-// Waits until no callback runs that began before; from within one, for nobody.
+// Waits until every callback that has begun has ended. Does not wait if called from within a callback.
 static int wait_for_callbacks(void)
 {
 	struct ht_thread *me = ht_thread_mine();
 	int leaving[HEAPTAP_MONITORS];
-	for (u32 i = 0; i < HEAPTAP_MONITORS; i++) // before the barrier: what leaves after it may be called unseen
+	// before the barrier: a monitor that is removed after it may be called without being seen
+	for (u32 i = 0; i < HEAPTAP_MONITORS; i++)
 		leaving[i] = ht_load_acquire(&ht_monitors.places[i].number);
 	barrier_of_all();
 	if (me && me->calling & 1)
@@ -156,7 +157,7 @@ int ht_monitor_add(const struct heaptap_monitor *monitor, size_t size)
 			if (number)
 				return number;
 		}
-		wait_for_callbacks(); // some places may only be waiting for that
+		wait_for_callbacks(); // some places may become free by that
 	}
 	return HEAPTAP_FULL;
 }
@@ -174,7 +175,7 @@ int ht_monitor_remove(int monitor)
 		return HEAPTAP_INVALID;
 	__atomic_fetch_and(&ht_monitors.registered, ~(1u << i), __ATOMIC_SEQ_CST);
 	ht_mode_changed();
-	// Who still calls it goes by what stands in its place, which is free only when nobody does.
+	// Threads that still call it use the place, which becomes free only when none does.
 	ht_store_release(&ht_monitors.places[i].number, -monitor);
 	return wait_for_callbacks();
 }

@@ -13,10 +13,10 @@
 #include "../../../include/heaptap/heaptap.h"
 
 struct ht_monitors {
-	u32 registered; // bit i: that in place i is
+	u32 registered; // bit i: place i is in use
 	struct ht_monitor_place {
 		int number; // 0: free; else see monitor.c
-		struct heaptap_monitor monitor; // a function that it does not have is one that does nothing
+		struct heaptap_monitor monitor; // a missing callback is replaced by one that does nothing
 	} places[HEAPTAP_MONITORS];
 };
 extern struct ht_monitors ht_monitors;
@@ -26,10 +26,10 @@ void ht_monitor_allocation(u64 requested, u64 usable, const void *p);
 void ht_monitor_deallocation(u64 usable, const void *p);
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Around the callbacks. Who calls says so in its own thread's state, with plain stores: ht_thread.calling is odd
+// Around the callbacks. The calling thread announces it in its own state, with plain stores: ht_thread.calling is odd
 // meanwhile.
 
-// Returns which monitors are registered; `saved`: what ht_monitor_end is given.
+// Returns which monitors are registered. `saved` must be passed to ht_monitor_end.
 HT_INLINE u32 ht_monitor_begin(struct ht_thread *t, int *saved)
 {
 	t->local->hidden++;
@@ -39,7 +39,7 @@ HT_INLINE u32 ht_monitor_begin(struct ht_thread *t, int *saved)
 	return ht_load_acquire(&ht_monitors.registered);
 }
 
-// The same where the thread's state is not the one that it was at the begin.
+// The same if the thread's state is no longer the one at the begin.
 HT_COLD void ht_monitor_end_otherwise(int saved);
 
 HT_INLINE void ht_monitor_end(int saved)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// observe.c: what observe.h says.
+// observe.c: implements observe.h.
 //
-// Measures are no part of what the thread hides from its signal handlers: what these do in between counts, too.
+// A thread does not hide its measures from its signal handlers: what these allocate in between counts, too.
 
 #include "observe/observe.h"
 #include "base/arch_amd64.h"
@@ -27,8 +27,8 @@ void ht_observe_allocation(u64 flags, u64 size, u64 usable, const void *p)
 		ht_monitor_allocation(size, usable, p);
 }
 
-// Whether a realloc is one is known when it has succeeded; but monitors keep books by address, and another thread may
-// get this one as soon as it is free.
+// Whether a realloc succeeds is known only afterwards. But monitors track blocks by address, and another thread may get
+// this address as soon as it is free.
 void ht_observe_deallocation(u64 flags, u64 kind, u64 usable, const void *p)
 {
 	if (ht_local.hidden)
@@ -60,11 +60,11 @@ void ht_observe_result(u64 flags, const void *old, u64 old_usable, u64 size, con
 #define MONITORS (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MONITOR)
 #define MEASURES (HT_SLOW_ONLY_OBSERVED | HT_SLOW_MEASURE)
 
-// Records an allocation as ht_record_common_allocation does, or what of it can be done here.
+// Records an allocation as ht_record_common_allocation does, as far as that is possible here.
 enum recorded {
-	LONG_WAY, // nothing
-	ELSEWHERE, // what ht_allocated_elsewhere leaves to the hook
-	DONE,
+	SLOW_PATH, // nothing is recorded: take the slow path
+	STACK_MISSING, // ht_allocated_finish must find the call stack
+	RECORDED,
 };
 HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p, u64 size, struct ht_caller c)
 {
@@ -72,11 +72,11 @@ HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p
 	struct ht_stacked *w;
 	u64 word, slack;
 	if (ht_unlikely(!p) || ht_unlikely(ht_load(&ht_state->generation) != t->memo.generation))
-		return LONG_WAY;
+		return SLOW_PATH;
 	ht_store(&s->busy, c.sp);
 	HT_FENCE();
 	w = (struct ht_stacked *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit))
+	if (ht_unlikely((u64)w > t->fast_limit))
 		goto undo;
 	ht_clock_to(&w->time);
 	ht_will_write(w + HT_AHEAD);
@@ -88,16 +88,16 @@ HT_INLINE enum recorded record_allocation(struct ht_thread *t, u64 kind, void *p
 	w->size = (u32)size;
 	const struct ht_frame *leaf = ht_memo_same(&t->memo, c.pc, c.sp, c.fp);
 	if (ht_unlikely(!leaf))
-		return ELSEWHERE;
+		return STACK_MISSING;
 	w->stack = leaf->node;
 	ht_end(t, s, (u64 *)(w + 1));
-	return DONE;
+	return RECORDED;
 undo:
 	ht_store(&s->busy, 0);
-	return LONG_WAY;
+	return SLOW_PATH;
 }
 
-// Of a block that was recorded and is not a mapping of its own. `what` is ht_state.slow_flags.
+// Observes a block that was recorded and is not a mapping of its own. `what` is ht_state.slow_flags.
 HT_INLINE void observe_block(u64 what, struct ht_thread *t, u64 size, const void *p)
 {
 	u64 usable = (((const u64 *)p)[-1] & ~7ull) - 8;
@@ -144,10 +144,10 @@ void *ht_observed_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	enum recorded r = record_allocation(t, kind, p, size, ht_caller_of(frame));
-	if (ht_unlikely(r == LONG_WAY))
+	if (ht_unlikely(r == SLOW_PATH))
 		return ht_allocated(kind, p, size, frame);
-	if (ht_unlikely(r == ELSEWHERE))
-		ht_allocated_elsewhere(t, p, frame);
+	if (ht_unlikely(r == STACK_MISSING))
+		ht_allocated_finish(t, p, frame);
 	observe_block(ht_load(&ht_state->slow_flags), t, size, p);
 	return p;
 }
@@ -169,19 +169,19 @@ HT_INLINE void *observed_malloc(u64 what, size_t size)
 	volatile size_t kept = size; // see malloc
 	void *p = ht_real.malloc(size);
 	struct ht_thread *t = ht_local.thread;
-	enum recorded r = LONG_WAY;
+	enum recorded r = SLOW_PATH;
 	if (ht_likely((ht_local.operator.sp | t->stream->busy) == 0) &&
 	    ht_likely(ht_load(&ht_state->slow_flags) == what))
 		r = record_allocation(t, HT_K_MALLOC, p, kept, HT_CALLER());
-	if (ht_unlikely(r == LONG_WAY)) {
+	if (ht_unlikely(r == SLOW_PATH)) {
 		p = ht_allocated(HT_K_MALLOC, p, kept, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
-	if (ht_unlikely(r == ELSEWHERE)) {
-		ht_allocated_elsewhere(t, p, HT_FRAME());
+	if (ht_unlikely(r == STACK_MISSING)) {
+		ht_allocated_finish(t, p, HT_FRAME());
 		t = ht_thread_again();
-		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and had no event
+		if (ht_unlikely(t == &ht_no_thread)) // a handler has forked, and has had no event
 			return p;
 	}
 	observe_block(what, t, kept, p);
@@ -198,8 +198,8 @@ void *ht_measured_malloc(size_t size)
 	return observed_malloc(MEASURES, size);
 }
 
-// Uncommon, or null.
-static HT_NOINLINE void free_otherwise(void *p)
+// Uncommon cases, and null.
+static HT_NOINLINE void free_uncommon(void *p)
 {
 	if (p)
 		p = ht_record_common_deallocation(HT_K_FREE, p, HT_FRAME());
@@ -210,7 +210,7 @@ HT_INLINE void observed_free(u64 what, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;
 	if (ht_unlikely(!p) || ht_unlikely(!ht_record_plain_deallocation(HT_K_FREE, p, frame[1], (u64)(frame + 2)))) {
-		free_otherwise(p);
+		free_uncommon(p);
 		return;
 	}
 	observe_freed(what, t, p);

@@ -2,8 +2,8 @@
 //
 // observe.h: calls monitors and measures for events.
 //
-// While theirs are the only slow flags, malloc and free are functions of their own, as those of fast_hooks.h: they
-// record as the short paths of record.h do, and then call.
+// While theirs are the only slow flags, malloc and free have separate functions, like those of fast_hooks.h: they
+// record as the fast paths of record.h do, and then call.
 #ifndef HT_OBSERVE_H
 #define HT_OBSERVE_H
 
@@ -11,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-// What the hooks jump to meanwhile: see fast_hooks.h.
+// The functions to which the hooks jump meanwhile, see fast_hooks.h.
 void *ht_monitored_malloc(size_t size);
 void *ht_measured_malloc(size_t size);
 void ht_monitored_free(void *p);

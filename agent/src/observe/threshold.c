@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// threshold.c: acts in the thread that allocates and before its malloc returns. HEAPTAP_THRESHOLD is
+// threshold.c: acts in the thread that allocates, before its malloc returns. HEAPTAP_THRESHOLD is
 // min=BYTES,max=BYTES,live=BYTES,skip=N,times=N,timeout=MS,do=print|run|signal|abort; `heaptap run --monitor
 // threshold:...` sets it.
 //
-// The recorder, which knows names, prints the call stack and runs the command, while the thread waits; nothing is held
-// meanwhile that the recorder or other threads need. If it does not answer in time, or there is none, the stack is
-// printed here, as modules and offsets.
+// The recorder, which knows the names of functions, prints the call stack and runs the command, while the thread waits.
+// The thread holds nothing meanwhile that the recorder or other threads need. If the recorder does not answer in time,
+// or there is none, the stack is printed here, as modules and offsets.
 
 #include <signal.h>
 
@@ -29,8 +29,8 @@ enum { PRINT, RUN, SIGNAL, ABORT };
 
 static u64 min_size, max_size = ~0ull; // of requested bytes
 static u64 max_live = ~0ull; // of usable bytes
-static u64 skip; // so often it does not act
-static u64 times = 1; // so often it acts then
+static u64 skip; // how often it does not act at first
+static u64 times = 1; // how often it acts then
 static u64 timeout = 10000; // ms: naming functions of a very large program takes a while
 static u32 by_size, act, waiting;
 static u64 live, hits;
@@ -103,7 +103,7 @@ void ht_threshold_init(void)
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-// A call on the stack, as module+offset, which addr2line takes.
+// Prints a call on the stack as module+offset, as addr2line takes it.
 static void print_call(char *line, u64 size, u64 pc, char *buffer)
 {
 	const struct ht_loaded *m = ht_module_of(pc, buffer);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// counts.c: what a thread has done, counted and not recorded.
+// counts.c: counts what a thread does instead of recording it.
 //
-// Every thread counts in a place of its own, whose number is in its stream. When it has ended its counts stay there;
-// only when PLACES of them are used does the next thread get the place of one that has ended, whose counts are added to
-// place 0. A place takes 32 KiB, which are new pages: more than all else that a short thread costs.
+// Every thread counts in a place of its own, whose number is in its stream. When the thread has ended, its counts stay
+// there. Once PLACES places are used, the next thread gets the place of one that has ended, whose counts are added to
+// place 0. A place takes 32 KiB of new pages, which is more than everything else that a short thread costs.
 
 #include "spool/arrays.h"
 #include "record/record.h"
@@ -69,7 +69,7 @@ void *ht_count_deallocation(struct ht_thread *t, u64 kind, void *p)
 	return p;
 }
 
-// The rows are all numbers, 64 bits of them and then 32.
+// A row consists of numbers only: first those of 64 bits, then those of 32.
 static void add_row(struct ht_counts_row *sum, struct ht_counts_row *row)
 {
 	u64 *to = &sum->calls, *from = &row->calls;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dealloc_hint.c: from a caller of a deallocation into the record.
+// dealloc_hint.c: writes what the caller of a deallocation says into the record.
 
 #include "record/dealloc_hint.h"
 #include "record/record.h"
@@ -27,5 +27,5 @@ void ht_put_hint(struct ht_thread *t)
 	if (ht_dealloc_hint.align)
 		w = ht_put_extra(w, HT_X_ALIGN, ht_dealloc_hint.align);
 	ht_dealloc_hint.block = 0;
-	t->at = (u64)w; // published with the record that it belongs to; see left_half_way
+	t->at = (u64)w; // published with its record; see left_half_way
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// depth.c: how deep a thread's own stack has become, in steps of 4 KiB, with the call stack that was there.
+// depth.c: records how deep a thread's own stack has become, in steps of 4 KiB, with the call stack at that depth.
 //
-// Who records an event that is not at the same place as the last one compares its stack pointer with ht_thread.deep;
-// the cheap way of record.h need not, since where it is, an event was before.
+// An event whose leaf frame differs from the last one's compares its stack pointer with ht_thread.deep. The fast path
+// of record.h need not, because an event was at this place before.
 
 #include "base/local.h"
 #include "unwind/stack.h"
@@ -12,8 +12,8 @@
 
 #define STEP 4096ull
 
-// Is this a coroutine's stack, or a signal handler's, that a walk has seen before? Then no other walk need find that
-// out.
+// Whether this is a coroutine's or signal handler's stack that a walk has seen before. Then no other walk need find
+// that out.
 static int is_known_foreign(const struct ht_memo *memo, u64 sp)
 {
 	for (u32 i = 0; i < 4 && !ht_on_own_stack(memo, sp); i++)
@@ -32,9 +32,9 @@ void ht_deeper(struct ht_caller c)
 	if (!t)
 		return;
 	int foreign = is_known_foreign(&t->memo, c.sp);
-	stack = foreign ? 0 : ht_capture(&t->memo, c.pc, c.sp, c.fp); // which finds out whose stack it is
+	stack = foreign ? 0 : ht_capture(&t->memo, c.pc, c.sp, c.fp); // this finds out whose stack it is
 	if (foreign || !ht_on_own_stack(&t->memo, c.sp)) {
-		// It has no depth of this kind.
+		// A foreign stack has no depth of this kind.
 		ht_end(t, t->stream, (u64 *)t->at);
 		return;
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mode.c: which mode holds, what the environment says of it, and when it changes.
+// mode.c: which mode is in force: from the environment, and when it changes.
 //
-// The mode is in ht_header.control, for all processes that share the spool. A process goes by a copy of it in ht_state,
-// until an event finds that they differ. Several threads may find that at once: whoever sets the copy looks again
+// The mode is in ht_header.control, for all processes that share the spool. A process uses a copy in ht_state, until an
+// event finds that they differ. Several threads may find that at once, so a thread that sets the copy checks again
 // afterwards.
 
 #include <time.h>
@@ -19,27 +19,27 @@
 
 #define NEVER (~0ull)
 
-// What HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER say.
+// The values of HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER.
 static struct moment {
-	u64 time; // ns since the start of the process, or of recording; NEVER: not by time
-	u64 allocations; // NEVER: not by number
+	u64 time; // ns from the start of the process, or of recording; NEVER: no time
+	u64 allocations; // NEVER: no number
 	u32 pending;
 } moments[2] = {{NEVER, NEVER, 0}, {NEVER, NEVER, 0}};
 enum { START, STOP };
 
-static u32 started_mode = HT_MODE_EXACT; // what is started
-static u32 was_exact; // there may be blocks whose recording the filter knows nothing of
+static u32 started_mode = HT_MODE_EXACT; // the mode that starting recording sets
+static u32 was_exact; // there may be recorded blocks that are not in the filter
 static u32 partial;
 static u32 changes; // number of calls of ht_mode_changed
 static u64 since; // CLOCK_MONOTONIC at the beginning of the process, then of recording
-static u64 look_at; // ht_clock() before which the time is not up
+static u64 look_at; // the time is not up before ht_clock() has this value
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The environment. `heaptap run` looks at its flags before it sets these; what is wrong here was set by hand.
+// The environment. `heaptap run` checks its flags before it sets these, so an invalid value here was set by hand.
 
-int ht_environ_says(const char *name)
+int ht_environ_flag(const char *name)
 {
-	// As heaptap run takes them, see Go's strconv.ParseBool; the first half says yes.
+	// The values that heaptap run accepts, see Go's strconv.ParseBool. The first half means true.
 	static const char *const words[] = {"1", "true",  "t", "True",	"TRUE",	 "T",
 					    "0", "false", "f", "False", "FALSE", "F"};
 	const u32 count = sizeof(words) / sizeof(*words);
@@ -55,7 +55,7 @@ int ht_environ_says(const char *name)
 static u32 mode_of(const char *name)
 {
 	const char *value = ht_environ_get(name);
-	static const char *const names[] = {"exact", "sampled", "count", "off"}; // HT_MODE_EXACT and on
+	static const char *const names[] = {"exact", "sampled", "count", "off"}; // from HT_MODE_EXACT on
 	for (u32 i = 0; value && i < 4; i++)
 		if (ht_streq(value, names[i]))
 			return i + 1;
@@ -76,7 +76,7 @@ static u64 number_of(const char *name, u64 otherwise, u64 least, const char *wan
 	return otherwise;
 }
 
-// As 500, 20K, 1M: powers of 1000, unlike those of bytes.
+// Such as 500, 20K, 1M: powers of 1000, unlike numbers of bytes.
 static u64 calls_of(const char *name)
 {
 	const char *value = ht_environ_get(name), *s = value;
@@ -93,7 +93,7 @@ static u64 calls_of(const char *name)
 	return 0;
 }
 
-// 500ms, 10s, 5m, 1h; or a number of allocations, as 20000, 500K, 10M.
+// Such as 500ms, 10s, 5m, 1h; or a number of allocations, such as 20000, 500K, 10M.
 static void moment_of(const char *name, struct moment *m)
 {
 	static const struct unit {
@@ -154,7 +154,7 @@ void ht_mode_claim(struct ht_proc *p)
 	p->mode = ht_load(&ht_header->control);
 }
 
-// `common` is the generation, whichever thread raises that meanwhile.
+// `common` becomes the generation, even if another thread raises that meanwhile.
 static void set_common(void)
 {
 	u64 generation;
@@ -169,7 +169,7 @@ void ht_generation_raise(void)
 	u64 common, generation;
 	__atomic_fetch_add(&ht_state->generation, 1, __ATOMIC_SEQ_CST);
 	common = __atomic_load_n(&ht_state->common, __ATOMIC_SEQ_CST);
-	// Another thread may be taking it away, as a slow flag was set: then it stays away.
+	// Another thread may be clearing it, because a slow flag was set: then it stays 0.
 	while (common && common != (generation = __atomic_load_n(&ht_state->generation, __ATOMIC_SEQ_CST)))
 		if (__atomic_compare_exchange_n(&ht_state->common, &common, generation, 0, __ATOMIC_SEQ_CST,
 						__ATOMIC_SEQ_CST))
@@ -185,7 +185,7 @@ static void set(u32 control)
 		    : ht_header->stack_min  ? HT_SLOW_STACK_MIN
 					    : 0;
 
-	if (control >> 8) // started, or switched, already
+	if (control >> 8) // already started or switched
 		ht_store(&moments[START].pending, 0);
 	if (control >> 8 && off)
 		ht_store(&moments[STOP].pending, 0);
@@ -255,7 +255,7 @@ void ht_mode_switch(int on)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Moments to come
+// Start and stop by time or number
 
 static int is_time(u64 after)
 {
@@ -267,7 +267,7 @@ static int is_time(u64 after)
 	u64 passed = ht_now_ns(CLOCK_MONOTONIC) - since;
 	if (passed >= after)
 		return 1;
-	ht_store(&look_at, clock + (after - passed) / 2); // no counter makes more than two ticks a nanosecond too few
+	ht_store(&look_at, clock + (after - passed) / 2); // every counter makes at least half a tick a nanosecond
 	return 0;
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pools.c: what the program's own pools give out and take back, as it says.
+// pools.c: records what the program reports of its own pools.
 //
-// A pool is a number and the pc id of its name, and both are in what the program holds: there is no table of pools,
-// nothing to run out of but numbers, and a pool from before a fork is one after it. Which blocks are in a pool, and in
-// which memory, the recorder finds out.
+// A pool is a number and the pc id of its name. The program's handle contains both, so there is no table of pools that
+// could fill up, and a pool made before a fork is valid after it. The recorder finds out which blocks are in a pool,
+// and in which memory.
 //
 // Modes: an allocation in a pool is recorded, sampled, counted or left out as any other; its address gets a bit in the
-// filter of sampled mode that distinguishes it from the block that it lies in. What happens to pools as a whole is
-// always recorded: it is rare, and what was recorded in exact mode may end by it. The filter does not learn of what
-// ends so: it then says of some deallocations that they must be recorded although they need not, after some 100,000
-// samples that did of all.
+// filter of sampled mode that distinguishes it from the block that it lies in. Operations on a whole pool are always
+// recorded: they are rare, and may end blocks that were recorded in exact mode. The filter is not updated for blocks
+// that end so. It then reports some deallocations as recorded that need not be; after some 100,000 such samples, all.
 
 #include "record/pools.h"
 #include "base/local.h"
@@ -28,9 +27,9 @@
 // ---------------------------------------------------------------------------------------------------------------------
 // The frame that stands for a pool
 
-#define FRAMES 16384 // remembered ones; of two names that meet in a place, the later one takes it
+#define FRAMES 16384 // entries of the cache; of two names with the same slot, the later one gets it
 
-// The pc id of a name, for all pools that are called so.
+// Returns the pc id of a name, for all pools with that name.
 static u32 frame_of(u32 name)
 {
 	static u64 *frames; // name id << 32 | pc id
@@ -74,7 +73,7 @@ int ht_pool_is(heaptap_pool_id pool)
 	       ht_load_acquire(&ht_pcs[frame].pc) >> 62 == HT_PC_POOL >> 62;
 }
 
-// The call stack of an allocation in a pool: the caller's, and the pool's frame as its leaf.
+// Returns the call stack of an allocation in a pool: the caller's, with the pool's frame as its leaf.
 static u32 stack_in(struct ht_thread *t, heaptap_pool_id pool, int small, struct ht_caller c)
 {
 	u32 up = small ? ht_small_stack() : ht_capture(&t->memo, c.pc, c.sp, c.fp);
@@ -86,12 +85,12 @@ static u32 stack_in(struct ht_thread *t, heaptap_pool_id pool, int small, struct
 // ---------------------------------------------------------------------------------------------------------------------
 // Records
 
-HT_INLINE u64 modes(int anew)
+HT_INLINE u64 modes(int is_allocation)
 {
-	return ht_has_slow_flags() ? ht_slow_modes(anew) : 0;
+	return ht_has_slow_flags() ? ht_slow_modes(is_allocation) : 0;
 }
 
-// Are not all events recorded?
+// Whether some events are not recorded.
 HT_INLINE int is_partial(u64 flags)
 {
 	return (flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF)) != 0;
@@ -102,7 +101,7 @@ HT_INLINE void *tagged(const void *p)
 	return (void *)((u64)p | POOL_BIT);
 }
 
-// Writes what a pool has given out; sample: the value of HT_X_SAMPLED, or 0.
+// Writes an allocation of a pool. sample: the value of HT_X_SAMPLED, or 0.
 static u64 *put_allocation(struct ht_thread *t, u64 *w, u64 kind, heaptap_pool_id pool, const void *p, u64 size,
 			   u64 sample, struct ht_caller c)
 {
@@ -121,7 +120,7 @@ static u64 *put_allocation(struct ht_thread *t, u64 *w, u64 kind, heaptap_pool_i
 	return w + 3;
 }
 
-// Writes what ends something, with its call stack if that is wanted (--free-stacks).
+// Writes the end of a block or pool, with its call stack if that is wanted (--free-stacks).
 static u64 *put_ending(struct ht_thread *t, u64 *w, u64 kind, heaptap_pool_id pool, const void *p, struct ht_caller c)
 {
 	w = ht_put_extra(w, HT_X_POOL, pool);
@@ -139,7 +138,7 @@ static u64 *put_ending(struct ht_thread *t, u64 *w, u64 kind, heaptap_pool_id po
 
 static void count(u64 kind, const void *p, u64 size, struct ht_caller c)
 {
-	struct ht_thread *t = ht_appear(c);
+	struct ht_thread *t = ht_thread_prepare(c);
 	struct ht_counts_row *row = ht_counts_row(t, kind);
 	if (!row)
 		return;
@@ -151,7 +150,7 @@ static void count(u64 kind, const void *p, u64 size, struct ht_caller c)
 		ht_count_block(t->counts, kind, size, size);
 }
 
-// Is this allocation chosen?
+// Whether this allocation is recorded.
 static int is_sample(const void *p, u64 size)
 {
 	if (!p || !ht_sample_is_due(size) || !ht_sample_draw(size))
@@ -207,7 +206,7 @@ void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t
 	if (flags & HT_SLOW_COUNT)
 		count(HT_K_POOL_MOVE, to, size, c);
 	if (begun && failed && is_partial(flags))
-		ht_filter_add(tagged(from)); // it lives on
+		ht_filter_add(tagged(from)); // it stays live
 	int whole = !is_partial(flags) || (failed && (begun || flags & HT_SLOW_SAMPLED));
 	if (flags & HT_SLOW_SAMPLED && is_sample(to, size)) {
 		sample = ht_header->sample;
@@ -219,7 +218,7 @@ void ht_pool_move(heaptap_pool_id pool, const void *from, const void *to, size_t
 	u64 *w = (u64 *)t->at;
 	if (begun)
 		w = put_ending(t, w, HT_K_POOL_MOVE_BEGIN, pool, from, c);
-	// Without a result, it was freed: of the new block nothing is known.
+	// A result that is not recorded is written as 0: the old block was freed, and nothing is known of the new one.
 	w = put_allocation(t, w, HT_K_POOL_MOVE, pool, whole ? to : 0, whole ? size : 0, sample, c);
 	ht_end(t, t->stream, w);
 }
@@ -232,9 +231,9 @@ void ht_pool_backing(heaptap_pool_id pool, const void *block, size_t size)
 	if (is_partial(modes(0))) {
 		int first = !ht_filter_is_used();
 		ht_filter_take(block);
-		ht_filter_add(block); // once, so that its end is recorded, whether the block itself was or not
+		ht_filter_add(block); // so that its end is recorded, whether the block itself was or not
 		if (first)
-			ht_mode_changed(); // count mode did not ask the filter so far
+			ht_mode_changed(); // count mode did not use the filter so far
 	}
 	struct ht_thread *t = ht_begin(c);
 	if (!t)

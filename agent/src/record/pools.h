@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pools.h: what the program's own pools give out and take back, as it says. heaptap.h says what each function promises.
+// pools.h: records what the program reports of its own pools. heaptap.h documents each function.
 #ifndef HT_POOLS_H
 #define HT_POOLS_H
 
@@ -9,7 +9,7 @@
 #define HEAPTAP_AGENT
 #include "../../../include/heaptap/heaptap.h"
 
-// Was it ever given out? What else a program may pass is none.
+// Whether the id was ever created. A program may pass any number.
 int ht_pool_is(heaptap_pool_id pool);
 
 heaptap_pool_id ht_pool_create(const char *name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// real.h: the functions that the program would have called without the agent (hooks/real.c).
+// real.h: the functions that the program would call without the agent (hooks/real.c).
 #ifndef HT_REAL_H
 #define HT_REAL_H
 
@@ -42,42 +42,44 @@ struct ht_real {
 	X_VOID(void, free_sized, HT_K_FREE_SIZED, (void *p, size_t size), (p, size)) \
 	X_VOID(void, free_aligned_sized, HT_K_FREE_ALIGNED_SIZED, (void *p, size_t alignment, size_t size), \
 	       (p, alignment, size))
-// Usable from the first instruction on: until they are known, the entries find the real functions first.
+// Usable from the first instruction on: as long as a real function is unknown, its entry is a function that finds it
+// first.
 extern struct ht_real ht_real;
 // The word before a block holds its size, as glibc's allocator keeps it.
 extern int ht_glibc;
-// The module that provides malloc, if that is not libc: what it maps for itself is not the program's doing.
+// The module that provides malloc, if that is not libc. Its own mappings are not the program's.
 extern u64 ht_allocator_low, ht_allocator_size;
 
 void ht_real_init(void);
-// Looks for a function of that name in all that is loaded, if it is not known yet: null stays null if there is none.
+// Searches all loaded modules for a function of that name, if it is not known yet. *where stays null if there is none.
 HT_COLD void ht_real_late(const char *name, void **where);
-// foreign.c: puts a guard around each of them, for an allocator that may call its own functions by their public names.
+// foreign.c: puts a guard around each function of an allocator that may call its own functions by their public names.
 void ht_foreign_init(void);
 
-// The C++ operators, std::get_new_handler, and where generated code is registered, in the order of the table in real.c.
+// The C++ operators, std::get_new_handler, and the functions that register generated code, in the order of the table in
+// real.c.
 #define HT_OPERATORS 23
 #define HT_GET_NEW_HANDLER 20
 #define HT_REGISTER_FRAME 21
 #define HT_DEREGISTER_FRAME 22
-// The real operator with this number, or null if no loaded module defines it. May be slow the first time.
+// Returns the real operator with this number, or null if no loaded module defines it. May be slow the first time.
 void *ht_real_operator(u32 number);
-// From here on ht_real_operator gives what wrap makes of each.
+// From now on, ht_real_operator returns what wrap returns for each operator.
 void ht_real_wrap_operators(void *(*wrap)(u32 number, void *function));
-// Does pc lie in the code of one of the real operators found so far?
+// Whether pc lies in the code of one of the real operators found so far.
 int ht_in_operator(u64 pc);
 
 extern u64 ht_agent_low, ht_agent_size;
-extern const char *ht_agent_path; // as the loader was asked for it
+extern const char *ht_agent_path; // the path by which the loader was asked for it
 HT_INLINE int ht_in_agent(u64 pc)
 {
 	return pc - ht_agent_low < ht_agent_size;
 }
 
-// filter.c: the functions that stand behind the hooks of syscall and prctl.
+// filter.c: the real functions of the hooks of syscall and prctl.
 extern long (*ht_real_syscall)(long n, long a, long b, long c, long d, long e, long f);
 extern int (*ht_real_prctl)(int option, u64 a, u64 b, u64 c, u64 d);
-// apart.c: those of dlopen and dlmopen.
+// apart.c: the same for dlopen and dlmopen.
 extern void *(*ht_real_dlopen)(const char *name, int flags);
 extern void *(*ht_real_dlmopen)(long space, const char *name, int flags);
 

@@ -2,16 +2,15 @@
 //
 // record.h: from an intercepted call to a published record.
 //
-// There are two ways. The long one copes with everything. The short one is for the commonest functions as long as
-// nothing is uncommon; it is inlined into their hooks and calls nothing, so that these need no registers but those that
-// a call may change. Whatever it cannot do it leaves to functions of record.c, which begin where it stopped.
+// There are two paths. The slow path handles everything. The fast path handles the common functions as long as nothing
+// is uncommon. It is inlined into their hooks and calls nothing, so the hooks use only registers that a call may
+// change. What it cannot do it leaves to functions of record.c, which continue where it stopped.
 //
-// The clock is read as early as may be: the processor is busy with that alone for 10 ns or so, but does other work
-// meanwhile, and the next event reads it soon.
+// The clock is read as early as possible: reading takes about 10 ns, but the processor does other work meanwhile.
 //
-// The order of stores is the promise that the recorder relies on: busy is set before the clock is read; the record is
-// written before pos makes it visible; busy is cleared last. x86 keeps stores in order, so compiler barriers are enough
-// there; the release stores say so to other machines.
+// The recorder relies on the order of the stores: busy is set before the clock is read; the record is written before
+// pos makes it visible; busy is cleared last. x86 keeps stores in order, so compiler barriers are enough there. The
+// release stores are for other machines.
 #ifndef HT_RECORD_H
 #define HT_RECORD_H
 
@@ -35,12 +34,12 @@ HT_INLINE struct ht_caller ht_caller_of(const u64 *frame)
 	return (struct ht_caller){frame[1], (u64)(frame + 2), frame[0]};
 }
 
-// The call stack of a call of the agent that is no event; 0 if there is none.
+// Returns the call stack of a call of the agent that is not an event; 0 if there is none.
 HT_COLD u32 ht_stack_of(struct ht_caller c);
 
 HT_COLD int ht_operator_holds(u64 pc, u64 sp);
 HT_COLD void ht_operator_failed(void);
-// What the allocator says of the size of a block; ~0 if it cannot be asked.
+// Returns the size of a block according to the allocator; ~0 if it cannot be asked.
 HT_NOINLINE u64 ht_ask_usable(const void *p);
 
 HT_INLINE int ht_is_nested(struct ht_caller c)
@@ -48,7 +47,7 @@ HT_INLINE int ht_is_nested(struct ht_caller c)
 	return ht_unlikely(ht_local.operator.sp != 0) && ht_operator_holds(c.pc, c.sp);
 }
 
-// Begins an event: null if it cannot be recorded.
+// Begins an event. Returns null if it cannot be recorded.
 HT_INLINE struct ht_thread *ht_begin(struct ht_caller c)
 {
 	struct ht_thread *t = ht_local.thread;
@@ -83,7 +82,7 @@ HT_INLINE u64 *ht_put_extra(u64 *w, u64 kind, u64 value)
 	return w + 2;
 }
 
-// Of a block of glibc's.
+// The usable size of a block of glibc's.
 HT_INLINE u64 ht_usable_by_header(const void *p)
 {
 	u64 word = ((const u64 *)p)[-1];
@@ -116,7 +115,7 @@ HT_INLINE void ht_write_stacked(struct ht_thread *t, u64 kind, u64 address, u64 
 	ht_end(t, t->stream, w + 3);
 }
 
-// One event of class 0. extra_kind and extra: an extra record, if extra_kind is not 0.
+// Records an event of class 0. extra_kind and extra: an extra record, if extra_kind is not 0.
 HT_INLINE void ht_record_stacked(u64 kind, u64 address, u64 size, u64 usable, u64 extra_kind, u64 extra,
 				 struct ht_caller c)
 {
@@ -128,7 +127,7 @@ HT_INLINE void ht_record_stacked(u64 kind, u64 address, u64 size, u64 usable, u6
 		ht_deeper(c);
 }
 
-// An allocation that returned p.
+// Records an allocation that returned p.
 HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
 	if (ht_is_nested(c)) {
@@ -141,11 +140,11 @@ HT_INLINE void ht_record_allocation(u64 kind, const void *p, u64 size, u64 extra
 	}
 }
 
-// The end of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Of the caller it gets what the
-// hook has at hand anyhow: so the hooks do not pay for the case that it is not wanted.
+// The rest of ht_record_deallocation if the call stack is wanted, too (--free-stacks). Its arguments are values that
+// the hook has anyway, so hooks pay nothing if it is not wanted.
 HT_COLD void ht_write_deallocation_stacked(struct ht_thread *t, u64 kind, const void *p, u64 caller_sp);
 
-// One event of class 1, or its form with a call stack.
+// Records an event of class 1, or its form with a call stack.
 HT_INLINE void ht_record_short(u64 kind, const void *p, struct ht_caller c)
 {
 	struct ht_thread *t = ht_begin(c);
@@ -163,7 +162,7 @@ HT_INLINE void ht_record_short(u64 kind, const void *p, struct ht_caller c)
 	ht_end(t, t->stream, w + 2);
 }
 
-// A deallocation of p that is about to happen.
+// Records a deallocation of p, before it happens.
 HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
 	if (ht_is_nested(c))
@@ -175,20 +174,20 @@ HT_INLINE void ht_record_deallocation(u64 kind, const void *p, struct ht_caller 
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The short way. `frame` is the hook's own, see HT_CALLER.
+// The fast path. `frame` is the hook's own, see HT_CALLER.
 
-// Keeps the compiler from calling as its last act, when its own frame is gone already: what is called reads it.
+// Prevents a tail call, which would drop the hook's frame: the called function reads it.
 #define HT_KEEP_FRAME(p) __asm__("" : "+r"(p))
 
-// The whole of an allocation's event, the long way. Returns p.
+// The slow path of an allocation. Returns p.
 HT_NOINLINE void *ht_allocated(u64 kind, void *p, u64 size, const u64 *frame);
-// The same from where a stack is needed that is not the last one: busy is set, and of the record only the stack is
-// missing.
-HT_NOINLINE void *ht_allocated_elsewhere(struct ht_thread *t, void *p, const u64 *frame);
-// The whole of a deallocation's event, the long way. Returns p.
+// Finishes the fast path if the call stack is not the last one: busy is set, and only the stack is missing in the
+// record.
+HT_NOINLINE void *ht_allocated_finish(struct ht_thread *t, void *p, const u64 *frame);
+// The slow path of a deallocation. Returns p.
 HT_NOINLINE void *ht_deallocated(u64 kind, void *p, const u64 *frame);
 
-// Lines of a chunk come back from the recorder's processor: so many records ahead they are asked for.
+// The cache lines of a chunk must come back from the recorder's processor. They are prefetched this many records ahead.
 #define HT_AHEAD 21
 
 // A record of class 0.
@@ -198,7 +197,7 @@ struct ht_stacked {
 	u64 time;
 };
 
-// An allocation that returned p. Returns p.
+// Records an allocation that returned p. Returns p.
 HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 {
 	struct ht_thread *t = ht_local.thread;
@@ -214,13 +213,13 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	ht_store(&s->busy, sp);
 	HT_FENCE();
 	w = (struct ht_stacked *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit))
+	if (ht_unlikely((u64)w > t->fast_limit))
 		goto undo;
 	ht_clock_to(&w->time);
 	ht_will_write(w + HT_AHEAD);
 	word = ((const u64 *)p)[-1]; // see ht_usable
 	slack = (word & ~7ull) - size;
-	__asm__("" : "+r"(slack)); // else the compiler works out 8 + size apart
+	__asm__("" : "+r"(slack)); // otherwise the compiler computes 8 + size separately
 	slack -= 8;
 	if (ht_unlikely(slack >= HT_SLACK_EXTRA) || ht_unlikely(word & (~0ull << 32 | 2)))
 		goto undo;
@@ -228,7 +227,7 @@ HT_INLINE void *ht_record_common_allocation(u64 kind, void *p, u64 size)
 	w->size = (u32)size;
 	const struct ht_frame *leaf = ht_memo_same(&t->memo, HT_FRAME()[1], sp, HT_FRAME()[0]);
 	if (ht_unlikely(!leaf)) {
-		p = ht_allocated_elsewhere(t, p, HT_FRAME());
+		p = ht_allocated_finish(t, p, HT_FRAME());
 		HT_KEEP_FRAME(p);
 		return p;
 	}
@@ -266,8 +265,8 @@ uncommon:
 	return p;
 }
 
-// A deallocation of p, which is not null, that is about to happen: records it if nothing is uncommon. Else nothing is
-// done, and 0 is returned.
+// Records a deallocation of p, which is not null, before it happens, if nothing is uncommon. Otherwise does nothing and
+// returns 0.
 HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 sp)
 {
 	struct ht_thread *t = ht_local.thread;
@@ -278,7 +277,7 @@ HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 
 	ht_store(&s->busy, sp);
 	HT_FENCE();
 	w = (u64 *)t->at;
-	if (ht_unlikely((u64)w > t->short_limit)) {
+	if (ht_unlikely((u64)w > t->fast_limit)) {
 		ht_store(&s->busy, 0);
 		return 0;
 	}
@@ -288,7 +287,7 @@ HT_INLINE int ht_record_plain_deallocation(u64 kind, const void *p, u64 pc, u64 
 	return 1;
 }
 
-// The same, whatever is uncommon. Returns p.
+// Records a deallocation in all cases. Returns p.
 HT_INLINE void *ht_record_common_deallocation(u64 kind, void *p, const u64 *frame)
 {
 	struct ht_thread *t = ht_local.thread;

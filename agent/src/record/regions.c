@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// regions.c: the regions that a thread is in. Who follows the recording knows them from the notes; but a forked child's
-// stream has none of its parent's.
+// regions.c: the regions that a thread is in. The recorder knows them from the notes in the stream, but a forked
+// child's stream does not contain its parent's.
 //
-// A signal handler may enter and leave regions at any point of this: it finds a place that is taken before it is
-// filled.
+// A signal handler may enter and leave regions at any time, so a place is claimed before it is filled.
 
 #include "record/regions.h"
 #include "base/local.h"
@@ -41,7 +40,7 @@ void ht_region_enter(const struct ht_region *region)
 	struct ht_thread *t = ht_thread_mine();
 	struct ht_regions *r = t ? with_room(t) : 0;
 	if (!r)
-		return; // only a child that is forked within it misses it
+		return; // only a child that is forked within this region misses it
 	r->list[r->count++] = (struct ht_region){0};
 	r->list[r->count - 1] = *region;
 }

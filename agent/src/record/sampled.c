@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sampled.c: which allocations sampled mode chooses, and what it knows of those that it has chosen.
+// sampled.c: which allocations sampled mode chooses, and a filter of the chosen blocks.
 //
-// Every thread has a budget of bytes, drawn from an exponential distribution, that its allocations use up; the one that
-// exceeds it is chosen, and a new budget is drawn. Since the distribution has no memory, an allocation of n bytes is
-// chosen with probability 1 - exp(-n / mean), whatever came before it. By calls, each uses up 1 of a budget with a
-// geometric distribution. All in integers: the target may trap on inexact floating-point operations.
+// Every thread has a budget of bytes, drawn from an exponential distribution, that its allocations use up. The
+// allocation that exceeds it is chosen, and a new budget is drawn. Since the distribution has no memory, an allocation
+// of n bytes is chosen with probability 1 - exp(-n / mean), whatever came before it. By calls, each uses up 1 of a
+// budget with a geometric distribution. All in integers: the target may trap on inexact floating-point operations.
 
 #include "base/local.h"
 #include "base/memory.h"
@@ -21,7 +21,7 @@
 
 static u64 scale; // the mean times ln 2, in 1 / 2^SCALE_BITS: what one bit of -log2 of a uniform number comes to
 
-// log2 of x > 0, in 1 / 2^LOG_BITS, rounded down: the digits of its fraction come from squaring.
+// log2 of x > 0, in 1 / 2^LOG_BITS, rounded down: the digits of the fraction come from squaring.
 static u64 log2_of(u64 x)
 {
 	u64 whole = 63 - (u64)__builtin_clzll(x), log = whole, m = x << (63 - whole);
@@ -60,7 +60,7 @@ static u64 uniform(void)
 	return mix(ht_local.random += 0x9e3779b97f4a7c15ull);
 }
 
-// The bytes, or calls, that pass until the next sample.
+// Draws the number of bytes, or calls, until the next sample.
 static i64 draw(void)
 {
 	u64 log = (64ull << LOG_BITS) - log2_of(uniform() | 1);
@@ -81,17 +81,17 @@ int ht_sample_draw(u64 size)
 
 void ht_sample_after_fork(void)
 {
-	ht_local.random = 0; // else it would draw what its parent draws
+	ht_local.random = 0; // otherwise it would draw the same numbers as its parent
 	ht_local.budget = 0;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The filter. Beside each count lie the addresses that it counts, so that a deallocation of another block with the same
-// hash does not take from it.
+// The filter. Beside each count are the addresses that it counts, so that a deallocation of another block with the same
+// hash does not decrement it.
 
 u8 ht_filter[1 << HT_FILTER_BITS];
 typedef u64 held_addresses[HT_FILTER_SLOTS];
-static held_addresses *held; // one for each count; mapped when the first block is added, since exact mode needs none
+static held_addresses *held; // one for each count; mapped when the first block is added, because exact mode needs none
 
 static u32 is_used;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// shadow.c: a stack of calls beside the thread's own, kept by instrumented functions.
+// shadow.c: a shadow stack, kept by instrumented functions.
 //
-// Each entry is a function that has begun and, as far as is known, has not ended. Functions may end without saying so:
-// by longjmp, by an exception. So nothing relies on that: an entry whose stack pointer lies below that of what comes
-// later is dropped, and so is one whose return address is not where its frame has it when an event first needs it.
+// Each entry is a function that has begun and, as far as is known, has not ended. A function may also end by longjmp or
+// by an exception, without the exit being reported. So an entry is dropped if its stack pointer is below that of a
+// later call, or if its return address is no longer in its frame when an event first needs it.
 //
-// At an event, the entries' call sites are the return addresses that the unwinder would find, but for those of
-// functions that are not instrumented and were called in between. Each frame's size shows whether there are such: the
-// rule of the call site (rules.h), applied once, leads to the frame of the entry below or not. If not, an address in
-// the function of that entry, its beginning, takes the place of the one that is not known.
+// At an event, the entries' call sites are the return addresses that the unwinder would find, except for those of
+// functions that are not instrumented and were called in between. The size of each frame shows whether there are any:
+// the rule of the call site (rules.h), applied once, leads to the frame of the entry below, or does not. If not, the
+// beginning of that entry's function replaces the unknown address.
 
 #include "base/environ.h"
 #include "base/local.h"
@@ -26,19 +26,19 @@
 #define ENTRIES_MAX (1u << 18) // reserved, not touched
 
 struct entry {
-	u64 sp, fp, pc; // of its call of the agent
-	u64 site; // that it was called from
-	u64 within; // an address in it, or in what is inlined there and has begun last
+	u64 sp, fp, pc; // at its call of the agent
+	u64 site; // the address that it was called from
+	u64 within; // an address in it, or in the function inlined there that has begun last
 	u64 cfa; // where the frame ends; 0: not known
-	u32 nested; // functions inlined into it that have begun, too: they share the frame
-	u32 frames; // of the call stack, up to and including this entry
+	u32 nested; // functions inlined into it that have begun: they share the frame
+	u32 frames; // frames of the call stack up to and including this entry
 };
 
 // One for each thread. Signal handlers leave it as they found it, unless by longjmp: see above.
 struct ht_shadow {
 	u32 n; // entries
-	u32 built; // of these, their frames are in the memo
-	u32 overflow; // further functions that have begun
+	u32 built; // how many of these have their frames in the memo
+	u32 overflow; // functions that have begun beyond ENTRIES_MAX
 	const struct ht_memo *memo;
 	struct entry entries[];
 };
@@ -48,10 +48,10 @@ static __thread struct ht_shadow *own __attribute__((tls_model("initial-exec")))
 
 void ht_shadow_init(void)
 {
-	const char *way = ht_environ_get("HEAPTAP_STACK");
-	ht_enter_exit = way && ht_streq(way, "enter-exit");
-	if (way && !ht_enter_exit && !ht_streq(way, "unwind"))
-		ht_complain("HEAPTAP_STACK", way, "unwind or enter-exit");
+	const char *method = ht_environ_get("HEAPTAP_STACK");
+	ht_enter_exit = method && ht_streq(method, "enter-exit");
+	if (method && !ht_enter_exit && !ht_streq(method, "unwind"))
+		ht_complain("HEAPTAP_STACK", method, "unwind or enter-exit");
 }
 
 static HT_COLD struct ht_shadow *shadow_of_thread(void)
@@ -73,7 +73,7 @@ HT_INLINE void pop(struct ht_shadow *s)
 		s->built = s->n;
 }
 
-// Drops what has ended without saying so, as the stack pointer shows.
+// Drops the entries that have ended unreported, as the stack pointer shows.
 HT_INLINE void drop_below(struct ht_shadow *s, u64 sp)
 {
 	while (s->n && s->entries[s->n - 1].sp < sp)
@@ -93,7 +93,7 @@ void ht_shadow_enter(u64 site, struct ht_caller c)
 			top->within = c.pc;
 			return;
 		}
-		pop(s); // its frame is another one's by now
+		pop(s); // another call uses its frame by now
 	}
 	if (ht_unlikely(s->n == ENTRIES_MAX)) {
 		s->overflow++;
@@ -136,7 +136,7 @@ HT_INLINE int can_read(const struct ht_memo *memo, u64 at)
 	return at - memo->low <= memo->high - 8 - memo->low;
 }
 
-// Where the frame with these registers ends; 0: the rule does not say.
+// Returns where the frame with these registers ends; 0 if the rule does not say.
 static u64 frame_end(const struct ht_memo *memo, u64 rule, u64 sp, u64 fp)
 {
 	u64 cfa = 0, at = fp + HT_RULE_OFFSET(rule);
@@ -174,8 +174,8 @@ static u32 add(struct ht_memo *memo, u32 n, u64 pc)
 	return n + 1;
 }
 
-// Adds the frame that calls from `pc` with these registers, and before it the function of the entry below, if that has
-// called something that is not instrumented.
+// Adds the frame that calls from `pc` with these registers. Before it, adds the function of the entry below, if that
+// has called a function that is not instrumented.
 static u32 add_above(struct ht_memo *memo, const struct entry *below, u32 n, u64 pc, u64 sp, u64 fp)
 {
 	u64 rule = ht_rule_get(memo, pc), cfa = frame_end(memo, rule, sp, fp);
@@ -185,7 +185,7 @@ static u32 add_above(struct ht_memo *memo, const struct entry *below, u32 n, u64
 }
 
 // Adds the frames of entry i. 0, or -1: the entry's function has ended, or there is no memory.
-static int lay(struct ht_shadow *s, struct ht_memo *memo, u32 i)
+static int add_entry(struct ht_shadow *s, struct ht_memo *memo, u32 i)
 {
 	struct entry *e = &s->entries[i], *below = i ? e - 1 : 0;
 	u64 rule = ht_rule_get(memo, e->pc);
@@ -197,7 +197,7 @@ static int lay(struct ht_shadow *s, struct ht_memo *memo, u32 i)
 	return e->frames ? 0 : -1;
 }
 
-// The memo is ours: what the unwinder remembers in it is given up.
+// Takes over the memo: what the unwinder remembers in it is dropped.
 static int take(struct ht_shadow *s, struct ht_memo *memo)
 {
 	u64 generation = ht_load_acquire(&ht_state->generation);
@@ -224,7 +224,7 @@ u32 ht_shadow_capture(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		return 0;
 	}
 	for (u32 i = s->built; i < s->n;) {
-		if (lay(s, memo, i) < 0) {
+		if (add_entry(s, memo, i) < 0) {
 			__builtin_memmove(&s->entries[i], &s->entries[i + 1], (s->n - i - 1) * sizeof(struct entry));
 			s->n--;
 			continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// slow.c: what becomes of an event when not all of them are recorded in the plain way.
+// slow.c: the slow path of events.
 
 #include "record/slow.h"
 #include "base/local.h"
@@ -14,9 +14,9 @@
 #include "record/record.h"
 #include "record/thread.h"
 
-// ht_state.slow_flags, after a look at whether it still holds: the agent may not be up yet, this may be a child that
-// was just forked, and ht_header.control may have changed.
-static u64 look(void)
+// Returns ht_state.slow_flags after making sure that it is current: the agent may not be initialized yet, this may be a
+// child that was just forked, and ht_header.control may have changed.
+static u64 current_flags(void)
 {
 	struct ht_stream *s;
 	if (!ht_init())
@@ -29,25 +29,25 @@ static u64 look(void)
 	return ht_load(&ht_state->slow_flags);
 }
 
-// The same for what the calling thread allocates anew.
+// The flags for an allocation of the calling thread.
 HT_INLINE u64 unless_paused(u64 flags)
 {
 	return flags & HT_SLOW_PAUSED && ht_local.paused ? (flags & HT_SLOW_OBSERVED) | HT_SLOW_OFF : flags;
 }
 
-// While a thread is paused or serves a pool, the others take the long way. That it has ended must be looked for, now
-// and then.
-#define LOOK 4096 // events, about
+// While a thread is paused or serves a pool, all threads take the slow path. So they check now and then whether that
+// thread has ended.
+#define CHECK_EVERY 4096 // events, about
 static void look_for_ended(void)
 {
 	static u32 events;
 	u32 n = ht_load(&events) + 1;
 	ht_store(&events, n);
-	if (n % LOOK == 0)
+	if (n % CHECK_EVERY == 0)
 		ht_look_for_ended();
 }
 
-struct ht_thread *ht_appear(struct ht_caller c)
+struct ht_thread *ht_thread_prepare(struct ht_caller c)
 {
 	struct ht_thread *t = ht_local.thread;
 	if (ht_likely(t != &ht_no_thread))
@@ -59,10 +59,10 @@ struct ht_thread *ht_appear(struct ht_caller c)
 	return t;
 }
 
-u64 ht_slow_modes(int anew)
+u64 ht_slow_modes(int is_allocation)
 {
-	u64 flags = look();
-	return anew ? unless_paused(flags) : flags;
+	u64 flags = current_flags();
+	return is_allocation ? unless_paused(flags) : flags;
 }
 
 u32 ht_small_stack(void)
@@ -78,7 +78,7 @@ u32 ht_small_stack(void)
 	return found;
 }
 
-// Records an allocation, or what a realloc came to; sample: the value of HT_X_SAMPLED, or 0.
+// Records an allocation, or the result of a realloc. sample: the value of HT_X_SAMPLED, or 0.
 static void record(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, u64 sample, struct ht_caller c)
 {
 	struct ht_thread *t = ht_begin(c);
@@ -100,7 +100,7 @@ static void record_sample(u64 kind, const void *p, u64 size, u64 extra_kind, u64
 	record(kind, p, size, extra_kind, extra, ht_header->sample, c);
 }
 
-// Does this block serve a pool? Then it is recorded whatever the mode is, and so will be its end.
+// Whether this block is a pool's backing. Then it and its end are recorded in every mode.
 static int serves(u64 flags, const void *p)
 {
 	if (!(flags & HT_SLOW_SERVING) || !ht_local.serves || !p)
@@ -113,15 +113,15 @@ static int serves(u64 flags, const void *p)
 static void allocation(u64 flags, u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
 	if (flags & HT_SLOW_COUNT) {
-		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
+		ht_count_allocation(ht_thread_prepare(c), kind, (void *)p, size);
 	} else if (flags & HT_SLOW_OFF) {
 		if (flags == HT_SLOW_OFF)
-			ht_appear(c);
+			ht_thread_prepare(c);
 	} else if (flags & HT_SLOW_SAMPLED && p) {
 		if (ht_sample_is_due(size) && ht_sample_draw(size))
 			record_sample(kind, p, size, extra_kind, extra, c);
 		else
-			ht_appear(c);
+			ht_thread_prepare(c);
 	} else {
 		record(kind, p, size, extra_kind, extra, 0, c);
 	}
@@ -129,7 +129,7 @@ static void allocation(u64 flags, u64 kind, const void *p, u64 size, u64 extra_k
 
 void ht_slow_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 extra, struct ht_caller c)
 {
-	u64 flags = look();
+	u64 flags = current_flags();
 	if (flags & (HT_SLOW_PAUSED | HT_SLOW_SERVING))
 		look_for_ended();
 	if (flags & HT_SLOW_WAIT)
@@ -146,7 +146,7 @@ void ht_slow_allocation(u64 kind, const void *p, u64 size, u64 extra_kind, u64 e
 
 void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 {
-	u64 flags = look(); // changes seldom; what was drawn is then drawn in vain
+	u64 flags = current_flags(); // it seldom changes; then the draw is wasted
 	if (flags != HT_SLOW_SAMPLED)
 		ht_slow_allocation(kind, p, size, 0, 0, ht_caller_of(frame));
 	else if (ht_sample_draw(size))
@@ -154,11 +154,11 @@ void *ht_sampled_allocated(u64 kind, void *p, u64 size, const u64 *frame)
 	return p;
 }
 
-// Unloading a module ends with a deallocation, which needs no record; but later call stacks must not be taken for those
-// of the module that was where they lead.
+// Unloading a module ends with a deallocation. It needs no record, but later call stacks must not be attributed to a
+// module that is gone.
 static HT_NOINLINE void look_for_unloaded(struct ht_caller c)
 {
-	struct ht_thread *t = ht_begin(c); // which looks
+	struct ht_thread *t = ht_begin(c); // this checks for unloaded modules
 	if (t)
 		ht_end(t, t->stream, (u64 *)t->at);
 }
@@ -166,11 +166,11 @@ static HT_NOINLINE void look_for_unloaded(struct ht_caller c)
 struct ht_begun ht_slow_deallocation(u64 kind, const void *p, struct ht_caller c)
 {
 	struct ht_begun begun = {1, ~0ull};
-	u64 flags = look();
+	u64 flags = current_flags();
 	if (flags & HT_SLOW_WAIT)
 		flags = ht_mode_wait(0);
 	if (flags & HT_SLOW_COUNT)
-		ht_count_deallocation(ht_appear(c), kind, (void *)p);
+		ht_count_deallocation(ht_thread_prepare(c), kind, (void *)p);
 	if (!(flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF)) || ht_filter_take(p)) {
 		ht_record_short(kind, p, c);
 	} else {
@@ -190,7 +190,7 @@ struct ht_begun ht_slow_deallocation(u64 kind, const void *p, struct ht_caller c
 	return begun;
 }
 
-// What of a realloc's result is recorded.
+// Records what must be recorded of a realloc's result.
 static void result(u64 flags, u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra, u64 begun,
 		   struct ht_caller c)
 {
@@ -201,22 +201,22 @@ static void result(u64 flags, u64 kind, const void *old, const void *p, u64 size
 	flags = unless_paused(flags);
 	int failed = !p && size, recorded = !(flags & (HT_SLOW_SAMPLED | HT_SLOW_COUNT | HT_SLOW_OFF));
 	if (begun && failed && !recorded)
-		ht_filter_add(old); // it lives on
+		ht_filter_add(old); // it stays live
 	if (flags & HT_SLOW_COUNT)
-		ht_count_allocation(ht_appear(c), kind, (void *)p, size);
+		ht_count_allocation(ht_thread_prepare(c), kind, (void *)p, size);
 	if (flags & HT_SLOW_SAMPLED && p && ht_sample_is_due(size) && ht_sample_draw(size))
 		record_sample(kind, p, size, extra_kind, extra, c);
 	else if (recorded || (failed && (begun || flags & HT_SLOW_SAMPLED)))
 		record(kind, p, size, extra_kind, extra, 0, c);
 	else if (begun)
-		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and of the new one nothing is known
+		record(kind, 0, 0, 0, 0, 0, c); // the old block is gone, and nothing is known of the new one
 }
 
-// A monitor may ask for what was recorded (heaptap_stack), so that comes first.
+// A monitor may ask for the recorded stack (heaptap_stack), so recording comes first.
 void ht_slow_result(u64 kind, const void *old, const void *p, u64 size, u64 extra_kind, u64 extra,
 		    struct ht_begun begun, struct ht_caller c)
 {
-	u64 flags = look();
+	u64 flags = current_flags();
 	if (flags & HT_SLOW_WAIT)
 		flags = ht_mode_wait(1);
 	result(flags, kind, old, p, size, extra_kind, extra, begun.recorded, c);
@@ -230,7 +230,7 @@ void ht_slow_result(u64 kind, const void *old, const void *p, u64 size, u64 extr
 
 int ht_slow_failure(u64 kind, u64 size)
 {
-	u64 flags = unless_paused(look());
+	u64 flags = unless_paused(current_flags());
 	if (flags & HT_SLOW_COUNT)
 		ht_count_allocation(ht_local.thread, kind, 0, size);
 	return !(flags & (HT_SLOW_COUNT | HT_SLOW_OFF));
@@ -238,5 +238,5 @@ int ht_slow_failure(u64 kind, u64 size)
 
 int ht_slow_records(void)
 {
-	return !(unless_paused(look()) & (HT_SLOW_COUNT | HT_SLOW_OFF));
+	return !(unless_paused(current_flags()) & (HT_SLOW_COUNT | HT_SLOW_OFF));
 }

@@ -2,16 +2,17 @@
 //
 // thread.c: what the agent keeps for every thread.
 //
-// A thread's state is made at its first event and found through one initial-exec TLS pointer. Nothing shows reliably
-// when a thread is gone: keys' destructors run before the C library frees what it kept for the thread. So states are
-// never freed: who needs a new one looks whether the owner of an old one still exists (tgkill with signal 0), a few at
-// a time, and takes it over. There are never more than about twice as many as threads lived at once.
+// A thread's state is made at its first event and found through one initial-exec TLS pointer. There is no reliable
+// notification when a thread ends: destructors of keys run before the C library frees what it keeps for the thread. So
+// states are never freed. A thread that needs one checks a few old ones for whether their owner still exists (tgkill
+// with signal 0), and takes over a state without an owner. So there are at most about twice as many states as threads
+// ever lived at once.
 //
 // A signal handler that interrupts the agent while it works on a thread's state gets a state of its own, one level up,
-// with a stream of its own; so nothing that it allocates is lost and nothing it does can confuse the interrupted event.
-// It may also leave by longjmp. The next event then finds the state busy, although nobody works on it: at a stack
-// position at or above the one that was recorded the old event must be over, and its state is reset; below it we cannot
-// know, and the level above serves just as well.
+// with a stream of its own; so nothing that it allocates is lost, and nothing that it does can disturb the interrupted
+// event. It may also leave by longjmp. The next event then finds the state busy although no event is in progress. If
+// that event's stack position is at or above the recorded one, the old event must be over, and its state is reset.
+// Below it we cannot know, and use the level above.
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,7 +41,7 @@ struct ht_thread ht_no_thread = {.stream = &no_stream, .deep = ~0ull, .deepest =
 __thread struct ht_local ht_local __attribute__((tls_model("initial-exec"))) = {.thread = &ht_no_thread};
 
 static struct ht_thread *all; // head of the list of all states
-static struct ht_thread *inspected; // where the last look for dead owners stopped
+static struct ht_thread *inspected; // where the last search for dead owners stopped
 u32 ht_process;
 u32 ht_pid;
 
@@ -50,7 +51,7 @@ static int is_dead(u32 tid)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Handing chunks over
+// Handing over chunks
 
 static u64 count_events(const u8 *chunk, u32 fill)
 {
@@ -69,9 +70,8 @@ static void lose(struct ht_stream *s, u64 events)
 	__atomic_fetch_add(&ht_header->counters[HT_C_LOST], events, __ATOMIC_RELAXED);
 }
 
-// Writes the current chunk to the spill file, or loses it, so that its memory can be used again. A process that cannot
-// reach that file, in another root or as another user, keeps the chunk in the spool if it gets another one in its
-// stead.
+// Writes the current chunk to the spill file, or loses it, so that its memory can be reused. A process that cannot
+// reach that file, in another root or as another user, keeps the chunk in the spool if it can get another one.
 static u32 spill(struct ht_thread *t)
 {
 	struct ht_chunk *c = (struct ht_chunk *)t->chunk;
@@ -103,7 +103,7 @@ static void start_chunk(struct ht_thread *t, struct ht_chunk *c, u64 seq)
 	t->at = (u64)c + HT_CHUNK_HEADER;
 	t->limit = ht_chunk_limit(c);
 	t->timed = HT_TIMED;
-	t->short_limit = 0;
+	t->fast_limit = 0;
 	t->pos_base = (seq << HT_POS_SHIFT) - (u64)c;
 }
 
@@ -115,8 +115,8 @@ void ht_thread_next_chunk(struct ht_thread *t)
 
 	if (ht_chunk_more(c) == 0) {
 		t->limit = ht_chunk_limit(c);
-		if (t->short_limit)
-			t->short_limit = t->limit;
+		if (t->fast_limit)
+			t->fast_limit = t->limit;
 		return;
 	}
 	u32 fill = (u32)(t->at - (u64)c);
@@ -147,7 +147,7 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	if (slot == HT_NONE)
 		return -1;
 	index = ht_chunk_take();
-	if (index == HT_NONE) // chunks that had to stay in the spool count against the pool
+	if (index == HT_NONE) // chunks that had to stay in the spool take room in the pool
 		index = ht_chunk_add();
 	if (index == HT_NONE) {
 		ht_stream_give(slot);
@@ -172,12 +172,12 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	if (t->counts)
 		ht_counts_enter(t);
 	start_chunk(t, ht_chunk_at(index), 0);
-	// All later records bear later timestamps than a clock that was read before this became visible.
+	// All later records have later timestamps than a clock that was read before this became visible.
 	ht_store_release(&s->state, HT_STREAM_LIVE);
 	return 0;
 }
 
-// The thread is gone: the recorder drains what is left and frees the slot; without one that is up to us.
+// The thread is gone. The recorder reads what is left and frees the slot; without a recorder, we free it.
 static void close_stream(struct ht_thread *t)
 {
 	struct ht_stream *s = t->stream;
@@ -193,7 +193,7 @@ static void close_stream(struct ht_thread *t)
 		if (other == HT_NONE) {
 			ht_chunk_give(s->chunk);
 			ht_stream_give(t->slot);
-		} else { // what was not written stays, slot and all, and the next thread takes the other chunk
+		} else { // what could not be written stays in the slot, and the next thread takes another chunk
 			ht_chunk_give(other);
 		}
 	} else {
@@ -203,8 +203,8 @@ static void close_stream(struct ht_thread *t)
 	ht_counts_leave(t);
 }
 
-// At the end, what the last thread has recorded is complete but for what comes after this. With a recorder it is read
-// at once. In a child that has not noticed that it is one, the chunk is its parent's.
+// At exit, seals what the last thread has recorded so far. A recorder reads it at once, so there it is not needed. In a
+// child that has not noticed the fork, the chunk is its parent's.
 __attribute__((destructor)) static void seal_last(void)
 {
 	if (!ht_header || !ht_load(&ht_state->generation) || ht_local.thread->pid != ht_pid ||
@@ -239,14 +239,14 @@ static void forget(struct ht_thread *t)
 	forget_memo(&t->memo_of_frees);
 }
 
-// A thread with our own id that is not us is gone, and its id is ours now.
+// If another state has our thread id, its thread is gone and the kernel has reused the id.
 static int owner_is_gone(struct ht_thread *t, u32 tid)
 {
 	u32 owner = ht_load_acquire(&t->tid);
 	return owner != tid ? is_dead(owner) : ht_local.thread == &ht_no_thread;
 }
 
-// Looks at a few states, in turn, for one that is free or whose thread is gone.
+// Checks the next few states for one that is free or whose thread is gone.
 static struct ht_thread *recycle(u32 tid)
 {
 	struct ht_thread *t = ht_load_acquire(&inspected);
@@ -259,7 +259,7 @@ static struct ht_thread *recycle(u32 tid)
 			return t;
 		if (!owner_is_gone(t, tid) || !take(t, STATE_LIVE))
 			continue;
-		// Somebody else may have taken it over, for a thread that lives, between our look and our grasp.
+		// Another thread may have taken it over between our check and our claim.
 		if (!owner_is_gone(t, tid)) {
 			ht_store_release(&t->state, STATE_LIVE);
 			continue;
@@ -281,7 +281,7 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 			return 0;
 		t->state = STATE_TAKEN;
 		t->stream = &no_stream;
-		t->memo.generation = ~0ull; // none that ever is, and not 0, which ht_state.common may be
+		t->memo.generation = ~0ull; // no real generation, and not 0, which ht_state.common may be
 		t->next = ht_load(&all);
 		while (!__atomic_compare_exchange_n(&all, &t->next, t, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
@@ -313,8 +313,8 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 	return t;
 }
 
-// A handler may have forked that interrupted an event of this thread; the event ends when the handler returns, in the
-// child, too. So nothing else is done with that state there, and what ends the event ends it here.
+// A handler that interrupted an event of this thread may have forked. In the child, too, the event ends when the
+// handler returns. So the child uses that state for nothing else, and the code that ends the event ends it here.
 static struct ht_stream given_up;
 
 static int is_own(const struct ht_thread *t)
@@ -327,9 +327,9 @@ static int is_own(const struct ht_thread *t)
 
 void ht_threads_after_fork(void)
 {
-	// The other threads' states are copies of what the parent goes on using; their streams are the parent's. If
-	// another thread of the child than its first one came here first, that one may still use its state, whichever
-	// it is: then all are given up.
+	// The other threads' states are copies, and their streams are the parent's. If a thread other than the child's
+	// first one came here first, the first thread may still use its state, which we cannot identify. Then all
+	// states are abandoned.
 	u32 then = ht_sys0(__NR_gettid) == ht_sys0(__NR_getpid) ? STATE_FREE : STATE_TAKEN;
 	for (struct ht_thread *t = ht_load(&all); t; t = t->next) {
 		int own = is_own(t);
@@ -339,10 +339,10 @@ void ht_threads_after_fork(void)
 		t->counts = 0;
 		t->calling = 0;
 		t->paused = t->serving = 0;
-		t->shadow = 0; // the thread that goes on keeps its own
+		t->shadow = 0; // the thread that continues keeps its own
 		ht_store(&t->state, own ? STATE_TAKEN : then);
 	}
-	ht_local.measures = ht_local.thread->measures; // which go on
+	ht_local.measures = ht_local.thread->measures; // which continue
 	ht_local.thread->measures = 0;
 	ht_local.regions = ht_local.thread->regions;
 	ht_local.thread->regions = 0;
@@ -358,7 +358,7 @@ static struct ht_thread *lose_event(void)
 	return 0;
 }
 
-struct ht_thread *ht_thread_appear(u64 sp)
+struct ht_thread *ht_thread_ensure(u64 sp)
 {
 	struct ht_thread *t = ht_thread_enter(ht_local.thread, sp);
 	if (!t)
@@ -377,11 +377,11 @@ int ht_thread_is_gone(struct ht_thread *t)
 	return is_dead(ht_load_acquire(&t->tid));
 }
 
-// A handler has left an event by longjmp: between any two of its stores. It may have put extras where no record of
-// theirs follows, or have published its record without moving on.
+// A handler has left an event by longjmp, between any two of its stores. The event may have written extras without a
+// record, or have published its record without advancing t->at.
 static void left_half_way(struct ht_thread *t)
 {
-	u64 published = t->stream->pos - t->pos_base; // far from t->at if it was about to change the chunk
+	u64 published = t->stream->pos - t->pos_base; // far from t->at if it was about to change chunks
 	if (t->at - published + HT_RECORD_MAX < 2 * HT_RECORD_MAX)
 		t->at = published;
 	ht_memo_forget(&t->memo);

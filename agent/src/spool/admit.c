@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// admit.c: a daemon that root has started gives up its privileges and executes a program. That one may not enter the
-// run's folder, which is root's; but beside it lies a folder with a socket, behind which the recorder decides who
-// belongs to the run (docs/design/0007-the-runs-folder.md). It answers whoever connects with a file's name and
-// descriptor, or hangs up.
+// admit.c: gets a spool from the recorder. A daemon that root has started may give up its privileges and execute a
+// program. That program may not enter the run's folder, which is root's. But beside the folder there is another one
+// with a socket, on which the recorder decides which processes belong to the run (docs/design/0007-the-runs-folder.md).
+// It answers a connection with a file's name and descriptor, or closes it.
 //
-// Nobody else is asked for anything: the socket may be somebody else's by now, so the other side must be root. And a
-// process under a seccomp filter asks nobody, since its filter may kill it for a socket.
+// The socket may belong to another user by now, so the peer must be root. A process under a seccomp filter does not
+// ask, because its filter may kill it for creating a socket.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -20,11 +20,11 @@
 #include "base/sys.h"
 #include "spool/spool.h"
 
-#define PATIENCE 200000000u // ns
+#define TIMEOUT 200000000u // ns
 #define LONGEST_STATUS (16u << 10)
 
-// Says /proc that no filter is in force? Only calls that the agent makes anyway, unlike prctl, which a filter may kill
-// for.
+// Whether /proc says that no filter is in force. This uses only system calls that the agent makes anyway; a filter may
+// kill the process for prctl.
 static int no_filter(void)
 {
 	static const char wanted[] = "\nSeccomp:\t0\n";
@@ -43,7 +43,7 @@ static int no_filter(void)
 	return seen == sizeof(wanted) - 1;
 }
 
-// What is left until the deadline becomes the socket's limit for an operation. Is there any?
+// Sets the socket's timeout to the time that is left. Returns whether any is left.
 static int limit(long fd, int option, u64 deadline)
 {
 	u64 now = ht_now_ns(CLOCK_MONOTONIC);
@@ -65,7 +65,7 @@ static long reach(const char *run, u64 deadline)
 	dir = ht_sys4(__NR_openat, AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (dir < 0)
 		return -1;
-	// A socket's address has no room for a long path.
+	// A socket's address cannot hold a long path.
 	ht_append(to.sun_path, sizeof(to.sun_path), "/proc/self/fd/");
 	ht_append_number(to.sun_path, sizeof(to.sun_path), (u64)dir, 10);
 	ht_append(to.sun_path, sizeof(to.sun_path), "/admit");
@@ -82,7 +82,7 @@ static long reach(const char *run, u64 deadline)
 	return -1;
 }
 
-// A name, and nothing else, of a spool?
+// Whether the text is the name of a spool, and nothing else.
 static int is_name(const char *name, long size)
 {
 	static const char end[] = ".spool";
@@ -128,7 +128,7 @@ static long receive(long socket, char name[HT_SPOOL_NAME], u64 deadline)
 
 long ht_admit(const char *run, char name[HT_SPOOL_NAME])
 {
-	u64 deadline = ht_now_ns(CLOCK_MONOTONIC) + PATIENCE;
+	u64 deadline = ht_now_ns(CLOCK_MONOTONIC) + TIMEOUT;
 	long socket = no_filter() ? reach(run, deadline) : -1, fd = -1;
 	if (socket >= 0) {
 		fd = receive(socket, name, deadline);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// chunks.c: where chunks and streams come from and go to, and what happens when nobody takes them away.
+// chunks.c: allocates and frees chunks and streams, and decides what happens when no recorder empties them.
 //
-// Nothing waits here but ht_chunk_take: for a recorder, as long as that makes progress.
+// Only ht_chunk_take waits: for a recorder, as long as that makes progress.
 
 #include <linux/futex.h>
 #include <sys/stat.h>
@@ -13,15 +13,15 @@
 #include "spool/arrays.h"
 #include "spool/spool.h"
 
-#define POOL_CHUNKS 64 // 4 MiB: stays in a second-level cache or nearly so
-#define WAIT_MS 200 // without any sign of life the recorder is held for stuck
-#define WAIT_FREE_MS 2000 // with signs of life, but no chunk freed
+#define POOL_CHUNKS 64 // 4 MiB: nearly fits a second-level cache
+#define WAIT_MS 200 // without a heartbeat for this long, the recorder counts as stuck
+#define WAIT_FREE_MS 2000 // the same with a heartbeat, but no chunk freed
 
-static u64 stuck_heartbeat = ~0ull; // the recorder's heartbeat when it was found stuck; ~0: it was not
-static u64 starved_at = ~0ull; // chunk_freed when a thread waited in vain although the recorder was well; ~0: none did
+static u64 stuck_heartbeat = ~0ull; // the recorder's heartbeat when it was found stuck; ~0: never
+static u64 starved_at = ~0ull; // chunk_freed when a thread waited in vain although the recorder was alive; ~0: never
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Lists: heads carry a counter in their upper half, so that a head that was taken and came back is not the same.
+// Lists: each head has a counter in its upper half, so that a head that was popped and pushed again differs (ABA).
 
 static void list_push(u64 *head, u32 *link, u32 index)
 {
@@ -59,8 +59,8 @@ static u32 pop_chunk(void)
 	return index;
 }
 
-// A chunk begins with one page, and gets more as it is filled: of many threads that allocate little none takes 64 KiB.
-// It keeps them when it is used again.
+// A chunk begins with one page, and gets more as it is filled, so a thread that allocates little does not take 64 KiB.
+// It keeps its pages when it is reused.
 #define FIRST_PAGES 4096u
 
 static u32 pages_of(const struct ht_chunk *c)
@@ -83,10 +83,10 @@ int ht_chunk_more(struct ht_chunk *c)
 	return 0;
 }
 
-// A chunk never used before, as long as there are fewer than `limit` and what `more` holds. That is read after the
-// number of those used, anew for every try: others may have added to both since. Its first page is there before it is
-// taken, so that none is taken in vain: of several threads that want the same one, each asks for that page, and all but
-// one go on to the next.
+// Returns a chunk that was never used, as long as there are fewer than `limit` plus *more. *more is read after the
+// number of used chunks, again for every attempt, because other threads may have increased both. The chunk's first page
+// is populated before the chunk is claimed, so that no chunk is claimed without memory. If several threads want the
+// same chunk, each populates that page, and all but one try the next chunk.
 static u32 claim_chunk(u32 limit, const u32 *more)
 {
 	u32 index = ht_load_acquire(&ht_header->next_chunk);
@@ -123,8 +123,8 @@ u32 ht_stream_take(void)
 	do {
 		index = (u32)old;
 		if (index == HT_NONE || !ht_array_has(HT_SEG_STREAMS, index)) {
-			// A thread more than ever before, whose chunk the pool has room for: many of them would take
-			// much memory before one runs short.
+			// There are more threads than ever before, and the pool has room for a chunk: many of them
+			// would take much memory before one runs short.
 			ht_wake_recorder();
 			return claim_stream();
 		}
@@ -135,7 +135,7 @@ u32 ht_stream_take(void)
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Waiting for the recorder, and going on without it
+// Waiting for the recorder, and continuing without it
 
 void ht_wake_recorder(void)
 {
@@ -175,7 +175,7 @@ static u32 wait_for_chunk(void)
 			ht_store(&stuck_heartbeat, beat);
 			return HT_NONE;
 		}
-		// All chunks belong to threads that fill theirs slowly, and there is no memory for more.
+		// All chunks belong to threads that fill them slowly, and there is no memory for more.
 		if (now - freed_at > WAIT_FREE_MS * 1000000ull) {
 			ht_store(&starved_at, freed);
 			return HT_NONE;
@@ -190,7 +190,7 @@ u32 ht_chunk_take(void)
 		return index;
 	if (index == HT_NONE)
 		return wait_for_chunk();
-	// Wake it while half the pool is still free: then nobody has to wait.
+	// Wake it while half the pool is still free, so that no thread has to wait.
 	if (ht_load(&ht_header->free_chunk_count) < POOL_CHUNKS / 2 &&
 	    ht_load(&ht_header->next_chunk) - ht_load(&ht_header->next_stream) >= POOL_CHUNKS / 2)
 		ht_wake_recorder();
@@ -218,7 +218,7 @@ int ht_chunk_spill(struct ht_chunk *chunk)
 			}
 		ht_sys1(__NR_close, fd);
 	}
-	// For readers that must find the counter's frequency from this file alone.
+	// For readers that must derive the counter's frequency from this file alone.
 	struct timespec now;
 	if (ht_sys2(__NR_clock_gettime, CLOCK_MONOTONIC, &now) == 0) {
 		ht_store(&ht_header->tsc1, ht_clock());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// names.c: the log of names (marks, regions, threads, ranges), and the index by which a known one is found again.
+// names.c: the log of names (marks, regions, threads, ranges), and the index that finds known ones.
 //
-// The index is the process's own: a table of buckets, each a list of entries of the log, last added first. Who loses a
-// race or was forked writes a text a second time, which readers expect.
+// The index is private to the process: a table of buckets, each a list of entries of the log, the newest first. A
+// thread that loses a race, or a forked child, may write a text a second time; readers expect that.
 
 #include "spool/names.h"
 #include "base/memory.h"
@@ -11,7 +11,8 @@
 #include "spool/sum.h"
 
 #define BUCKETS 16384
-#define ENTRY(place) ((struct ht_name *)(ht_name_log + ((u64)(place)-1) * 8)) // of a place in a list; 0: its end
+// the entry at a place in a list; 0: the list's end
+#define ENTRY(place) ((struct ht_name *)(ht_name_log + ((u64)(place)-1) * 8))
 
 static u32 *buckets;
 
@@ -28,7 +29,7 @@ static u32 *index_of(void)
 	return b;
 }
 
-// Cut at the beginning of a character, if it is UTF-8.
+// UTF-8 is cut at the beginning of a character.
 static u32 measured(const char *text, u64 *hash)
 {
 	u64 h = 14695981039346656037ull;
@@ -46,7 +47,7 @@ static u32 measured(const char *text, u64 *hash)
 static u32 write_entry(const char *text, u32 size, u32 next)
 {
 	u64 length = (sizeof(struct ht_name) + size + 7) & ~7ull;
-	// Looked at before it is taken, so that a full log does not count on for ever.
+	// Check before adding, so that the counter of a full log does not grow for ever.
 	if (!ht_array_has(HT_SEG_NAMES, ht_load(&ht_header->name_bytes) + length - 1))
 		return 0;
 	u64 at = __atomic_fetch_add(&ht_header->name_bytes, length, __ATOMIC_RELAXED);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// spool.c: the shared file through which events leave the process: how it is made, mapped and enlarged.
+// spool.c: creates, maps and enlarges the shared file through which events leave the process.
 //
-// The file is as long as it may ever become from the start, and sparse. Of it, only what is used is mapped: each array
-// has a mapping of its own, which begins small and is made longer by mremap. That takes neither a descriptor nor a path
-// nor a right to the file, so a target that closes all descriptors, changes its root or its user, or leaves its
-// namespaces goes on being recorded; and no address space is reserved, which a target that limits its own would miss. A
-// page is asked of the kernel before it is touched: a store to a page that a full tmpfs cannot provide would be a
-// SIGBUS in the target.
+// The file is sparse, and has its maximum length from the start. Only the used parts are mapped: each array has a
+// mapping of its own, which begins small and is extended by mremap. That needs no descriptor, path or permission, so a
+// target that closes all descriptors, changes its root or its user, or leaves its namespaces is still recorded. And it
+// reserves no address space, which a target with a limit would lack. Pages are populated before they are touched: a
+// store to a page that a full tmpfs cannot provide would be a SIGBUS in the target.
 //
-// Nothing here takes a lock, and any number of threads and signal handlers may make the same array longer at once.
+// Nothing here takes a lock. Threads and signal handlers may extend the same array concurrently.
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -48,9 +47,9 @@ static u64 spill_folder_device, spill_folder_inode;
 static const struct array {
 	u64 element; // bytes of an element
 	u64 first; // bytes of the first segment
-	u64 most; // bytes of the file that the array may come to
-	u64 limited; // the same where the size of files is limited, to be halved until it fits
-	u8 **base; // where the array is mapped
+	u64 most; // the most bytes of the array in the file
+	u64 limited; // the same if the size of files is limited; halved until it fits
+	u8 **base; // pointer to the array's address
 } arrays[HT_SEG_TYPES] = {
 	[HT_SEG_META] = {1, 64u << 10, 64u << 10, 64u << 10, &meta_base},
 	[HT_SEG_PROCS] = {sizeof(struct ht_proc), 4096, 4u << 20, 4u << 20, (u8 **)&ht_procs},
@@ -62,16 +61,16 @@ static const struct array {
 	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20, 512u << 20, (u8 **)&ht_counts},
 	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20, 16u << 20, &ht_name_log},
 };
-static u64 array_place[HT_SEG_TYPES]; // where the array begins in the file
+static u64 array_place[HT_SEG_TYPES]; // where each array begins in the file
 static u64 spool_size; // of the file
-static u64 taken; // address space that the arrays take
-static int in_run; // of heaptap run; else the library was preloaded by hand
-static int admitted; // the spool is the recorder's, and its folder out of reach
-static u32 spool_owner; // the user as whom the spill file is written
-static u32 size_shift; // the size of files is limited: the file is shorter by this power of two
+static u64 taken; // address space that the arrays use
+static int in_run; // started by heaptap run; otherwise the library was preloaded by hand
+static int admitted; // the recorder created the spool, in a folder that this process cannot reach
+static u32 spool_owner; // the user that owns the spill file
+static u32 size_shift; // if the size of files is limited: the file is shorter by this power of two
 static int counts_wanted; // in count mode, or with --time-calls: neither begins later
 
-// Where a filter forbids to map memory, it comes from a reserve, and is not given back.
+// If a filter forbids mmap, memory comes from a reserve, and is never freed.
 #define RESERVE (32u << 20)
 static u8 *reserve;
 static u64 reserve_used;
@@ -133,7 +132,7 @@ void *ht_remap(void *p, u64 old_size, u64 new_size)
 	return other;
 }
 
-// CLOCK_MONOTONIC and the timestamp counter before a filter forbade to ask.
+// CLOCK_MONOTONIC and the timestamp counter, read before a filter forbade it.
 static u64 last_mono, last_tsc;
 
 u64 ht_now_ns(int clock)
@@ -143,7 +142,7 @@ u64 ht_now_ns(int clock)
 		return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
 	if (ht_local.stopped)
 		return last_mono;
-	// A filter forbids to ask. If it came unseen, some 2.5 ticks are a nanosecond.
+	// A filter forbids the call. If the filter was installed unseen, assume 2.5 ticks a nanosecond.
 	u64 mono = last_mono ? last_mono : ht_header->mono0, tsc = last_mono ? last_tsc : ht_header->tsc0;
 	u64 ns = last_mono ? mono - ht_header->mono0 : 2, ticks = last_mono ? tsc - ht_header->tsc0 + 1 : 5;
 	return mono + (u64)((unsigned __int128)(ht_clock() - tsc) * ns / ticks);
@@ -163,7 +162,7 @@ void ht_now_ahead(void)
 
 int ht_size_allowed(u64 end)
 {
-	static u64 last = RLIM_INFINITY; // where a filter forbids to ask
+	static u64 last = RLIM_INFINITY; // used if a filter forbids the call
 	struct rlimit limit;
 	if (ht_sys4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0)
 		ht_store(&last, limit.rlim_cur);
@@ -171,7 +170,7 @@ int ht_size_allowed(u64 end)
 	return most == RLIM_INFINITY || end <= most;
 }
 
-// Counts take the place of half of the nodes: who counts takes few call stacks.
+// Counts take the place of half of the nodes, because count mode needs few call stacks.
 static u64 most(int type)
 {
 	u64 size = size_shift ? arrays[type].limited >> size_shift : arrays[type].most;
@@ -182,7 +181,7 @@ static u64 most(int type)
 	return size > arrays[type].first ? size : arrays[type].first;
 }
 
-// An array grows to twice its size, but by no more than this at once: the thread that needs it waits for the pages.
+// An array doubles, but grows by no more than this at once, because the thread that needs it waits for the pages.
 #define STEP (2ull << 20)
 static u64 next_length(int type, u64 length)
 {
@@ -190,14 +189,14 @@ static u64 next_length(int type, u64 length)
 	return length ? length + step : arrays[type].first;
 }
 
-// The segment in which a byte of an array lies, see HT_SEGMENTS.
+// Returns the segment that contains a byte of an array, see HT_SEGMENTS.
 static u32 segment_of(int type, u64 at)
 {
 	u64 n = at / arrays[type].first;
 	return n ? 64 - (u32)__builtin_clzll(n) : 0;
 }
 
-static u64 filled; // bytes of the chunks that have their pages already, see ht_spool_fill_ahead
+static u64 filled; // bytes of the chunks that are populated already, see ht_spool_fill_ahead
 
 int ht_provide(u8 *at, u64 length)
 {
@@ -209,8 +208,8 @@ int ht_provide(u8 *at, u64 length)
 	while (r == -4 /* EINTR */);
 	if (r == 0 || r == -14 /* EFAULT */ || r == -12 /* ENOMEM */)
 		return r == 0 ? 0 : -1;
-	// Linux before 5.14. Here the kernel ors 0 to a word of every page, and where our own store would be a SIGBUS,
-	// it is an error. Nobody is woken.
+	// Linux before 5.14: FUTEX_WAKE_OP makes the kernel or 0 into a word of every page. It fails where our own
+	// store would be a SIGBUS. It wakes no thread.
 	for (u64 i = 0; i < length; i += 4096)
 		if (ht_sys6(__NR_futex, at, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, at + i,
 			    FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, 0)) < 0)
@@ -218,9 +217,9 @@ int ht_provide(u8 *at, u64 length)
 	return 0;
 }
 
-// Where the address space is limited, now or later, the agent takes little of it: that much, or what was a quarter of
-// what was free at the start, or a 64th of the limit. Nothing is tried out later: it would be missing to another thread
-// meanwhile. docs/guide.md says what that comes to.
+// If the address space is limited, now or later, the agent uses little of it: this much, or a quarter of what was free
+// at the start, or a 64th of the limit. It never tries out how much is free later, because another thread may need that
+// meanwhile. docs/guide.md gives the resulting numbers.
 #define LITTLE (38ull << 20)
 static u64 allowance = LITTLE;
 
@@ -236,7 +235,7 @@ static int has_space(u64 more)
 	return limit == RLIM_INFINITY || all <= allowance || all <= limit / 64;
 }
 
-// No other thread is there yet.
+// There is no other thread yet.
 static int find_allowance(void)
 {
 	if (space_limit() == RLIM_INFINITY)
@@ -252,18 +251,17 @@ static int find_allowance(void)
 	return -1;
 }
 
-// Is the array's mapping this long, because another thread was faster? Asked of the kernel in a way that tells our own
-// mapping from one that happens to lie behind it: to make it so long that it would have to lie over META is EFAULT if
-// it is shorter than the length that it is said to have, and impossible (ENOMEM, EAGAIN where memory is locked) if it
-// is not.
+// Whether the array's mapping is this long already, because another thread was faster. The test distinguishes our own
+// mapping from one that happens to follow it: an mremap from this length to one that reaches over META fails with
+// EFAULT if the mapping is shorter than this length, and with ENOMEM (EAGAIN if memory is locked) if it is not.
 static int is_long(u8 *base, u64 length)
 {
 	long r = ht_sys4(__NR_mremap, base, length, (u64)(meta_base - base) + arrays[HT_SEG_META].first, 0);
 	return r == -12 || r == -11;
 }
 
-// Makes an array's mapping longer: where it is, or, if something lies in its way there, by another mapping of the same
-// pages. The old one stays then: others may be using it.
+// Extends an array's mapping: in place, or, if something follows it there, by a second mapping of the same pages. The
+// old mapping then stays, because other threads may be using it.
 static int lengthen(int type, u64 length, u64 longer)
 {
 	u8 *base = ht_load_acquire(arrays[type].base);
@@ -285,9 +283,9 @@ static int lengthen(int type, u64 length, u64 longer)
 	return 0;
 }
 
-// Where there was no memory, there will hardly be any for the next event: tries are RETRY ticks of the clock apart.
+// If there was no memory, there will hardly be any for the next event, so attempts are RETRY ticks of the clock apart.
 #define RETRY (1ull << 28)
-static u64 refused[HT_SEG_TYPES]; // clock at the latest failure, 0 if there was none
+static u64 refused[HT_SEG_TYPES]; // clock at the last failure, 0 if there was none
 
 static u64 opened[HT_SEG_TYPES]; // bytes of each array that are mapped already, see ht_spool_open_ahead
 
@@ -301,12 +299,12 @@ int ht_array_reach(int type, u64 index)
 		u64 longer = next_length(type, length);
 		if (longer > most(type))
 			return -1;
-		if (ht_unlikely(ht_local.stopped)) // it is no event of this thread's that needs it
+		if (ht_unlikely(ht_local.stopped)) // no event of this thread needs it
 			return -1;
 		u64 before = ht_load(&refused[type]);
 		if (before && ht_clock() - before < RETRY)
 			return -1;
-		// The first segment is mapped from the start. Chunks get their pages one after the other, see chunks.c.
+		// The first segment is mapped from the start. Chunks get their pages one by one, see chunks.c.
 		u64 ahead = ht_load(&opened[type]), there = ahead > length ? ahead : length;
 		if ((length && longer > there && (!has_space(longer - there) || lengthen(type, there, longer) < 0)) ||
 		    (type != HT_SEG_CHUNKS && ht_provide(ht_load_acquire(a->base) + length, longer - length) < 0)) {
@@ -377,7 +375,7 @@ int ht_spool_folder(char *out, u64 size)
 	return 1;
 }
 
-// A folder that somebody else has put where the run's was does not have our files' owner.
+// A folder that another user has put in place of the run's does not have our files' owner.
 static long create_below(const char *run, const char *name)
 {
 	struct stat folder, file;
@@ -385,7 +383,7 @@ static long create_below(const char *run, const char *name)
 	if (dir < 0)
 		return dir;
 	fd = ht_sys4(__NR_openat, dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd == -24 /* EMFILE */) { // one descriptor is all that there is
+	if (fd == -24 /* EMFILE */) { // there is only one free descriptor
 		ht_sys1(__NR_close, dir);
 		fd = ht_sys4(__NR_openat, AT_FDCWD, spool_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			     0600);
@@ -433,13 +431,13 @@ static long create_in_run(const char *run, u64 pid)
 	return fd;
 }
 
-// NAME.PID.spool, then NAME.PID.2.spool and on: the same process may exec the same program again.
+// NAME.PID.spool, then NAME.PID.2.spool and so on: a process may exec the same program again.
 static long create_alone(const char *folder, const char *exe, u64 pid)
 {
 	long fd = -1;
 	for (u32 n = 1; n < 1000; n++) {
 		spool_path[0] = 0;
-		// The program may change its folder later.
+		// The program may change its working directory later.
 		if (folder[0] != '/' && ht_sys2(__NR_getcwd, spool_path, sizeof(spool_path)) > 0)
 			ht_append(spool_path, sizeof(spool_path), "/");
 		ht_append(spool_path, sizeof(spool_path), folder);
@@ -459,7 +457,8 @@ static long create_alone(const char *folder, const char *exe, u64 pid)
 	return fd;
 }
 
-// A later root or mount namespace may have another folder by that name: what is written there nobody would find.
+// After a change of the root or mount namespace, another folder may have that name. What is written there would not be
+// found.
 static long open_spill_folder(struct stat *st)
 {
 	long fd = ht_sys4(__NR_openat, AT_FDCWD, spill_folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
@@ -499,9 +498,9 @@ long ht_spill_open(void)
 		file = ht_sys4(__NR_openat, fd, spill_name,
 			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
 	ht_sys1(__NR_close, fd);
-	// The folder may be open to others, who can have put a pipe or a file of their own there. A process that has
-	// become another user may have made it, too: what it writes, the recorder would not read. (No call but those
-	// that were made before: a filter may kill for another.)
+	// Other users may write to the folder, and may have put a pipe or a file of their own there. A process that has
+	// changed its user may have created the file, too; the recorder would not read what it writes. (Only system
+	// calls that were made before: a filter may kill for another.)
 	if (file >= 0 && (ht_sys2(__NR_fstat, file, &it) < 0 || !S_ISREG(it.st_mode) || it.st_nlink != 1 ||
 			  (it.st_uid != spool_owner && (it.st_uid != st.st_uid || (st.st_mode & 022))))) {
 		ht_sys1(__NR_close, file);
@@ -510,8 +509,8 @@ long ht_spill_open(void)
 	return file;
 }
 
-// For heaptap run, which reports it: an empty file, called as the spool was, with .aside, or another reason, for
-// .spool.
+// Leaves a mark for heaptap run, which reports it: an empty file with the spool's name, but ending in .aside, or
+// another reason, instead of .spool.
 static void leave_mark(const char *reason)
 {
 	u64 n = ht_strlen(spool_path);
@@ -526,7 +525,7 @@ static void leave_mark(const char *reason)
 
 #define NOT_RECORDED "; this process is not recorded (set HEAPTAP_DIR to a writable folder)"
 
-// Without `heaptap run` nobody else can report it.
+// Without `heaptap run`, nothing else would report it.
 static void complain(const char *what)
 {
 	char text[256] = "heaptap: ";
@@ -545,10 +544,10 @@ static u8 *map_file(u8 *where, u64 length, long fd, u64 place)
 	return (u8 *)p;
 }
 
-// Arrays are mapped far from where the kernel maps what the target asks for, and far enough from each other, so that
-// each can become longer where it is. META, which never does, lies above all others, see is_long. Wishes that the
-// kernel does not grant cost a second mapping later.
-#define AWAY (256ull << 30)
+// Arrays are mapped far from where the kernel places the target's mappings, and far enough from each other, so that
+// each can grow in place. META, which never grows, lies above all others, see is_long. If the kernel does not grant an
+// address, the array needs a second mapping later.
+#define DISTANCE (256ull << 30)
 
 static int map_arrays(long fd)
 {
@@ -556,7 +555,7 @@ static int map_arrays(long fd)
 	if (!ht_header)
 		return -1;
 	u64 near = (u64)ht_header & ~((1ull << 30) - 1);
-	u64 at = near > 2 * AWAY ? near - AWAY : near + AWAY, place = HT_HEADER_SIZE;
+	u64 at = near > 2 * DISTANCE ? near - DISTANCE : near + DISTANCE, place = HT_HEADER_SIZE;
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		if (type != HT_SEG_META)
 			at -= (most(type) + (4ull << 20)) & ~((2ull << 20) - 1);
@@ -584,7 +583,7 @@ static void unmap_arrays(void)
 	taken = 0;
 }
 
-// Makes the file as long as it may become, and maps the beginnings of its arrays.
+// Gives the file its maximum length, and maps the beginning of each array.
 static int map_spool(long fd)
 {
 	if (find_allowance() < 0)
@@ -668,8 +667,7 @@ static void fill_header(u64 pid, const char *run)
 		h->segment_first[type] = arrays[type].first;
 		h->places[type] = array_place[type];
 	}
-	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost on
-	// ours.
+	// MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED: lets the recorder order our stores from its side, at no cost to us.
 	h->barrier = ht_sys3(__NR_membarrier, 1 << 2, 0, 0) == 0;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sum.c: see sum.h. Eight sums of every eighth word, and sums of these sums, so that the order counts: as fast as
-// memory is read.
+// sum.c: implements sum.h. Eight interleaved sums of words, and sums of these sums, so that the order matters: as fast
+// as memory is read.
 
 #include "spool/sum.h"
 #include "spool/arrays.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sum.h: checksums of what is complete in the spool, so that damage to a spool whose writer is dead does not go
-// unnoticed. Each is made once, off an event's way. internal/wire/sum.go has the reader's side.
+// sum.h: checksums of complete parts of the spool, so that damage to a spool whose writer is dead is noticed. Each is
+// computed once, outside of events' fast path. internal/wire/sum.go is the reader's side.
 #ifndef HT_SUM_H
 #define HT_SUM_H
 
 #include "base/base.h"
 #include "spool/arrays.h"
 
-// Of `size` bytes, a multiple of 8. Every change of a single word changes it.
+// The sum of `size` bytes, a multiple of 8. Every change of a single word changes it.
 u64 ht_sum(const void *p, u64 size, u64 seed);
 HT_INLINE u64 ht_sum_mix(u64 h, u64 word)
 {
@@ -16,7 +16,7 @@ HT_INLINE u64 ht_sum_mix(u64 h, u64 word)
 	return h ^ h >> 32;
 }
 
-// The ht_chunk.seal of a chunk of which `fill` bytes are used.
+// Returns the ht_chunk.seal of a chunk of which `fill` bytes are used.
 u64 ht_sum_chunk(const struct ht_chunk *chunk, u32 fill);
 u64 ht_sum_stream(const struct ht_stream *stream);
 u64 ht_sum_proc(const struct ht_proc *proc);

@@ -2,14 +2,14 @@
 //
 // cct.c: the index of the calling-context tree, open addressing by path hash, 16 bytes an entry.
 //
-// An entry is claimed by its hash and then given its node; a node is complete before its id appears anywhere. Who finds
-// a claimed entry without a node makes a node of his own and tries to enter that one.
+// An entry is claimed by its hash and then given its node; a node is complete before its id appears anywhere. A thread
+// that finds a claimed entry without a node makes a node of its own and tries to enter that.
 //
-// The index grows by a copy twice the size, built from the nodes themselves. A node that is entered into the old one
-// meanwhile may be missing in the new one: the next event with that stack makes another node for it, and readers merge
-// nodes with the same parent and pc. The old index's memory is given back while somebody may still look at it; he finds
-// nothing there, or, should a late insertion hit it, an entry that he must not believe: hence the check of ht_cct_table
-// after every look.
+// The index grows by a copy twice the size, built from the nodes themselves. A node that is entered into the old index
+// meanwhile may be missing in the new one: the next event with that stack makes another node, and readers merge nodes
+// with the same parent and pc. The old index's memory is freed while other threads may still search it. They find
+// nothing there, or an entry of a late insertion, which must not be used. So ht_cct_table is checked after every
+// search.
 
 #include "unwind/cct.h"
 #include "base/memory.h"
@@ -19,7 +19,7 @@
 #define FIRST_BITS 12
 
 u64 ht_cct_table;
-static u32 used; // entries of the current table, about
+static u32 used; // approximate number of entries in the current table
 static u32 growing;
 
 static u64 size_of(u32 bits)
@@ -41,7 +41,7 @@ void ht_cct_after_fork(void)
 	ht_store(&growing, 0);
 }
 
-// Enters a node into a table that nobody else sees.
+// Enters a node into a table that is not published yet.
 static void place(struct ht_cct_entry *e, u32 bits, u64 hash, u32 node)
 {
 	u64 i = ht_cct_slot(hash, bits);
@@ -60,7 +60,7 @@ static void grow(u64 word)
 	u32 bits = HT_CCT_BITS(word) + 1;
 	struct ht_cct_entry *e;
 
-	while ((u64)nodes * 2 > 1ull << bits) // another process of this spool may have made many
+	while ((u64)nodes * 2 > 1ull << bits) // another process with this spool may have made many
 		bits++;
 	e = ht_map(size_of(bits));
 	if (!e)
@@ -68,7 +68,7 @@ static void grow(u64 word)
 	for (u32 i = 1; i < nodes; i++) {
 		if (!ht_array_has(HT_SEG_NODES, i))
 			break;
-		// Published nodes only; those of others that are being made are not ours to find.
+		// Copies published nodes only, not those that other threads are making.
 		if (ht_load_acquire(&ht_nodes[i].pc) && ht_nodes[i].hash) {
 			place(e, bits, ht_nodes[i].hash, i);
 			entered++;
@@ -79,7 +79,7 @@ static void grow(u64 word)
 		ht_unmap(e, size_of(bits));
 		return;
 	}
-	// What others claim meanwhile counts on, wherever it went: too many rather than too few.
+	// Claims by other threads meanwhile are counted in either table: better too many than too few.
 	__atomic_fetch_add(&used, entered - before, __ATOMIC_RELAXED);
 	ht_sys3(__NR_madvise, HT_CCT_ENTRIES(word), size_of(HT_CCT_BITS(word)), 4 /* MADV_DONTNEED */);
 }
@@ -90,8 +90,8 @@ static u64 room(u64 word)
 	return n < size ? size - n : 0;
 }
 
-// Grows the table when it is three quarters full. Whoever comes while another grows it goes on with what there is, and
-// only when that runs out grows it too: the other may be asleep, dead or the one that we interrupted.
+// Grows the table when it is three quarters full. While one thread grows it, others continue with the old one, and grow
+// it themselves only when that is full: the first thread may be asleep, dead, or the one that we interrupted.
 static void make_room(void)
 {
 	u64 word = ht_load_acquire(&ht_cct_table), size = 1ull << HT_CCT_BITS(word);
@@ -106,7 +106,7 @@ static void make_room(void)
 
 static u32 make_node(u64 hash, u32 parent, u32 pc)
 {
-	// Looked at before it is taken, so that a full table does not count on for ever.
+	// Check before adding, so that the counter of a full table does not grow for ever.
 	u32 id = ht_load(&ht_header->next_node);
 	if (id >= 0xfffffff0u || !ht_array_has(HT_SEG_NODES, id))
 		return 0;
@@ -128,7 +128,7 @@ u32 ht_cct_insert(u64 hash, u32 parent, u32 pc)
 	struct ht_cct_entry *entries = HT_CCT_ENTRIES(word);
 	u32 bits = HT_CCT_BITS(word), node = 0;
 
-	// It could not grow: one free entry must always remain. Or the hash is what a free entry has.
+	// The table could not grow (one free entry must always remain), or the hash is 0, which marks free entries.
 	if (room(word) <= 1ull << (bits > 8 ? bits - 8 : 0) || !hash) {
 		ht_count(HT_C_TABLE_FULL);
 		return 0;
@@ -137,8 +137,8 @@ u32 ht_cct_insert(u64 hash, u32 parent, u32 pc)
 		struct ht_cct_entry *e = &entries[i];
 		u64 h = ht_load_acquire(&e->hash);
 		if (!h) {
-			// A node first: nothing may stop us between claiming the entry and filling it, as far as that
-			// is ours.
+			// Make the node first: between claiming the entry and filling it, as little as possible may
+			// interrupt us.
 			if (!node && !(node = make_node(hash, parent, pc)))
 				break;
 			if (__atomic_compare_exchange_n(&e->hash, &h, hash, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {

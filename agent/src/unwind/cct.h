@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cct.h: the calling-context tree. Nodes lie in the spool; how to find them is private to the process. No locks; a
-// publisher that was interrupted, or killed, or forked away from, is never waited for.
+// cct.h: the calling-context tree. The nodes are in the spool; the index is private to the process. No locks: nothing
+// ever waits for a thread that is publishing a node, because that may be interrupted, killed, or missing after a fork.
 #ifndef HT_CCT_H
 #define HT_CCT_H
 
@@ -9,9 +9,9 @@
 
 #define HT_CCT_ROOT 0x243f6a8885a308d3ull // the hash of the empty stack
 
-// The path hash of a call to pc (id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. Where that is 0,
-// which takes 2^64 stacks, the stack gets no node. For one pc it is a bijection; two stacks that differ in their last
-// two frames alone never have the same: multiples of the golden ratio by less than 2^24 lie further apart than that.
+// Returns the path hash of a call to pc (an id, perhaps with HT_NODE_TRUNCATED) from the stack with this hash. A stack
+// whose hash is 0 (one in 2^64) gets no node. For a given pc it is a bijection. Stacks that differ only in their last
+// two frames never collide, because multiples of the golden ratio by factors below 2^24 are far enough apart.
 HT_INLINE u64 ht_cct_hash(u64 parent, u32 pc)
 {
 	u64 h = (parent ^ pc) * 0x9e3779b97f4a7c15ull;
@@ -24,13 +24,13 @@ struct ht_cct_entry {
 	u32 reserved;
 };
 
-// As ht_rule_table.
+// Like ht_rule_table.
 extern u64 ht_cct_table;
 #define HT_CCT_ENTRIES(word) ((struct ht_cct_entry *)((word)&0xfffffffff000ull))
 #define HT_CCT_BITS(word) ((u32)(word)&63)
 
-// Entries come in groups of four that share a cache line; a full group goes on in the next one. A group is searched
-// without branches, since where in it an entry lies cannot be predicted.
+// Entries come in groups of four that share a cache line; a full group continues in the next one. A group is searched
+// without branches, because the position of an entry in it cannot be predicted.
 #define HT_CCT_GROUP 4
 
 HT_INLINE u64 ht_cct_slot(u64 hash, u32 bits)
@@ -38,7 +38,7 @@ HT_INLINE u64 ht_cct_slot(u64 hash, u32 bits)
 	return hash >> (64 - bits) & ~(u64)(HT_CCT_GROUP - 1);
 }
 
-// The node with this path hash, or 0.
+// Returns the node with this path hash, or 0.
 HT_INLINE u32 ht_cct_find(u64 hash)
 {
 	u64 word = ht_load_acquire(&ht_cct_table);
@@ -61,11 +61,11 @@ HT_INLINE u32 ht_cct_find(u64 hash)
 	}
 }
 
-// Makes the node and returns its id, or 0 (counted).
+// Makes the node. Returns its id, or 0 (counted).
 HT_COLD u32 ht_cct_insert(u64 hash, u32 parent, u32 pc);
 void ht_cct_after_fork(void);
 
-// Called once, before any event. 0, or -1: the agent must step aside.
+// Called once, before any event. Returns 0, or -1: the agent must step aside.
 int ht_cct_init(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfi.c: the instructions of call frame information, DWARF 5 section 6.4.2: from an address to its row.
+// cfi.c: executes the instructions of call frame information, DWARF 5 section 6.4.2, to find the row of an address.
 
 #include "unwind/cfi.h"
 
@@ -44,7 +44,7 @@ static i64 block(struct ht_cfi_run *x)
 	return (i64)at;
 }
 
-// Moves on to the next row; true if that one begins beyond pc.
+// Advances to the next row. Returns true if that one begins beyond pc.
 static int advance(struct ht_cfi_run *x, u64 delta)
 {
 	u64 next = x->location + delta * x->cie->code_align;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfi.h: DWARF call frame information, as it lies in a loaded module (.eh_frame, found through .eh_frame_hdr).
+// cfi.h: DWARF call frame information of a loaded module (.eh_frame, found through .eh_frame_hdr).
 //
-// A module's text is not trusted: every byte is read within [low, high) of struct ht_cfi_text, everything is bounded,
-// and nonsense gives HT_CFI_BAD. Nothing here allocates, locks or keeps state; the caller lends the working memory. The
-// same code is built with sanitizers outside of any target (agent/test).
+// A module's sections are not trusted: every byte is read within [low, high) of struct ht_cfi_text, everything is
+// bounded, and invalid data gives HT_CFI_BAD. Nothing here allocates, locks or keeps state; the caller provides the
+// working memory. Tests build the same code with sanitizers (agent/test).
 //
 // References: DWARF 5 section 6.4; LSB 5.0 core, "Exception Frames".
 #ifndef HT_CFI_H
@@ -25,8 +25,8 @@ enum ht_cfi_how {
 	HT_CFI_UNDEFINED, // lost; for the return address: the end of the stack
 	HT_CFI_AT_CFA, // saved at CFA + value
 	HT_CFI_IS_CFA, // is CFA + value
-	HT_CFI_AT_EXPRESSION, // saved where the expression at `value` says
-	HT_CFI_IS_EXPRESSION, // is what the expression says
+	HT_CFI_AT_EXPRESSION, // saved at the address that the expression at `value` computes
+	HT_CFI_IS_EXPRESSION, // is the result of the expression at `value`
 	HT_CFI_REGISTER, // is in the register `value`
 };
 
@@ -35,7 +35,7 @@ struct ht_cfi_register {
 	u8 how;
 };
 
-// What holds at one instruction. The CFA is register cfa_register + cfa_value, or the expression at cfa_value.
+// The unwind rules at one instruction. The CFA is register cfa_register + cfa_value, or the expression at cfa_value.
 struct ht_cfi_row {
 	struct ht_cfi_register registers[HT_REGS];
 	i64 cfa_value;
@@ -43,13 +43,13 @@ struct ht_cfi_row {
 	u32 cfa_is_expression;
 };
 
-// A reader that never leaves [p, end): once something does not fit, bad is set and all values are 0.
+// A bounded reader of [p, end). Once something does not fit, bad is set and all values are 0.
 struct ht_reader {
 	u64 p, end;
 	int bad;
 };
 
-// Common information entry: what several functions share.
+// Common information entry: shared by several functions.
 struct ht_cfi_cie {
 	u64 instructions, instructions_end;
 	u64 code_align;
@@ -84,7 +84,7 @@ struct ht_cfi_run {
 struct ht_cfi_work {
 	struct ht_cfi_row row; // the result
 	u32 signal; // the frame was made by the kernel to call a signal handler
-	u64 start; // of the code that the information is about
+	u64 start; // the beginning of the code that the entry describes
 	struct ht_cfi_row initial;
 	struct ht_cfi_row remembered[HT_CFI_REMEMBERED];
 	u64 stack[HT_CFI_STACK];
@@ -96,12 +96,12 @@ struct ht_cfi_work {
 
 enum ht_cfi_result { HT_CFI_OK = 0, HT_CFI_NONE = 1, HT_CFI_BAD = -1 };
 
-// Finds what holds at the instruction that contains pc (for a return address: pc - 1) and leaves it in w->row,
+// Finds the rules at the instruction that contains pc (for a return address: pc - 1) and stores them in w->row and
 // w->signal. HT_CFI_NONE: there is no information for pc.
 int ht_cfi_find(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w);
 
-// An expression as register + offset, where reg is -1 for a constant, and whether memory is read there at last. pc is
-// the value of the program counter. 0, or -1 if it is not of this form.
+// Reduces an expression to register + offset (reg is -1 for a constant), and whether memory is read there at the end.
+// pc is the value of the program counter. Returns 0, or -1 if the expression is not of this form.
 struct ht_cfi_folded {
 	i64 offset;
 	int reg;
@@ -109,11 +109,12 @@ struct ht_cfi_folded {
 };
 int ht_cfi_fold(const struct ht_cfi_text *text, u64 expression, u64 pc, struct ht_cfi_folded *out);
 
-// Goes one frame up by w->row, with all registers; regs[HT_REG_PC] is the program counter. Memory is only read within
-// [low, high). HT_CFI_OK; HT_CFI_NONE at the end of the stack; HT_CFI_BAD. On anything but OK regs are as before.
+// Steps to the caller by w->row, with all registers; regs[HT_REG_PC] is the program counter. Memory is only read within
+// [low, high). HT_CFI_OK; HT_CFI_NONE at the end of the stack; HT_CFI_BAD. Unless it returns HT_CFI_OK, regs are
+// unchanged.
 int ht_cfi_step(const struct ht_cfi_text *text, struct ht_cfi_work *w, u64 regs[HT_REGS], u64 low, u64 high);
 
-// Values are 0 once something has not fitted.
+// Once something did not fit, values are 0.
 HT_INLINE u64 ht_read_fixed(struct ht_reader *r, u32 size)
 {
 	u64 v = 0;
@@ -136,24 +137,24 @@ HT_INLINE void ht_read_skip(struct ht_reader *r, u64 size)
 
 u64 ht_read_uleb(struct ht_reader *r);
 i64 ht_read_sleb(struct ht_reader *r);
-// Evaluates a DW_OP expression, whose length is at `expression`. 0 or -1.
+// Evaluates a DW_OP expression, whose length is at `expression`. Returns 0 or -1.
 int ht_cfi_evaluate(const struct ht_cfi_text *text, u64 expression, const u64 regs[HT_REGS], const u64 *initial,
 		    u64 *stack, u64 low, u64 high, u64 *result);
 
-// What an encoded value may be relative to. As for libgcc, on this machine there is no base for text, nor one for data
-// but in .eh_frame_hdr.
+// What an encoded value may be relative to. As in libgcc, on this machine there is no base for text, and one for data
+// only in .eh_frame_hdr.
 struct ht_cfi_bases {
 	u64 data, function;
 };
-// Reads a pointer (LSB "DWARF Exception Header Encoding"); 0 is null, whatever it is relative to.
+// Reads a pointer (LSB "DWARF Exception Header Encoding"); 0 means null, whatever it is relative to.
 u64 ht_cfi_read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 encoding,
 			const struct ht_cfi_bases *bases);
 
-// Finds the entries about pc and leaves them in w->cie and w->fde; the reader is in w, too, since the target's stack
-// may be small. A result as of ht_cfi_find.
+// Finds the entries for pc and stores them in w->cie and w->fde. The reader is in w, too, because the target's stack
+// may be small. Results as of ht_cfi_find.
 HT_NOINLINE int ht_cfi_search(const struct ht_cfi_text *text, u64 pc, struct ht_cfi_work *w);
 
-// The code that the entries of text->frame are about: 0, or -1 if there is none or it makes no sense.
+// Finds the range of code that the entries of text->frame describe. Returns 0, or -1 if there is none or it is invalid.
 int ht_cfi_cover(const struct ht_cfi_text *text, u64 *start, u64 *end);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfi_find.c: from an address to the entries of .eh_frame that describe it.
+// cfi_find.c: finds the entries of .eh_frame that describe an address.
 
 #include "unwind/cfi.h"
 
@@ -55,11 +55,11 @@ static u64 sign_extend(u64 v, u32 bytes)
 	return (u64)((i64)(v << unused) >> unused);
 }
 
-// Bytes of a value of this encoding, 0 if it varies or is unknown.
+// Returns the bytes of a value of this encoding, 0 if it varies or is unknown.
 static u32 encoded_size(u8 encoding)
 {
 	switch (encoding & 7) {
-	case 0: // the machine's own
+	case 0: // the machine's word size
 	case 4:
 		return 8;
 	case 2:
@@ -121,7 +121,7 @@ u64 ht_cfi_read_encoded(const struct ht_cfi_text *text, struct ht_reader *r, u8 
 	return v;
 }
 
-// Reads the length of an entry, bounds the reader by it, and finds how wide its offsets are. 0: the terminator.
+// Reads the length of an entry, bounds the reader by it, and finds the width of its offsets. 0: the terminator.
 static u32 read_length(struct ht_reader *r)
 {
 	u64 length = ht_read_fixed(r, 4);
@@ -158,7 +158,7 @@ static int read_cie(const struct ht_cfi_text *text, u64 at, struct ht_cfi_cie *c
 	if (r.bad)
 		return -1;
 	const u8 *a = (const u8 *)augmentation;
-	if (a[0] == 'e' && a[1] == 'h') { // of gcc 2: a pointer that nobody needs
+	if (a[0] == 'e' && a[1] == 'h') { // of gcc 2: an unused pointer
 		ht_read_skip(&r, 8);
 		a += 2;
 	}
@@ -201,7 +201,8 @@ static int read_cie(const struct ht_cfi_text *text, u64 at, struct ht_cfi_cie *c
 	return r.bad || c->return_register != HT_REG_PC ? -1 : 0;
 }
 
-// Reads the FDE (and its CIE) at `at`. 1: it is a CIE or the terminator. `end` is where the next entry begins.
+// Reads the FDE (and its CIE) at `at`. Returns 1 if it is a CIE or the terminator. `end` is where the next entry
+// begins.
 static int read_fde(const struct ht_cfi_text *text, u64 at, struct ht_cfi_fde *f, struct ht_cfi_cie *c, u64 *end)
 {
 	struct ht_reader r = reader_at(text, at);
@@ -228,7 +229,7 @@ static int read_fde(const struct ht_cfi_text *text, u64 at, struct ht_cfi_fde *f
 	return r.bad ? -1 : 0;
 }
 
-// Without a usable table: all of .eh_frame, one after the other.
+// Without a usable table: searches all of .eh_frame.
 static HT_NOINLINE int search_all(const struct ht_cfi_text *text, u64 at, u64 pc, struct ht_cfi_fde *f,
 				  struct ht_cfi_cie *c)
 {
@@ -237,7 +238,7 @@ static HT_NOINLINE int search_all(const struct ht_cfi_text *text, u64 at, u64 pc
 		int r = read_fde(text, at, f, c, &end);
 		if (r < 0)
 			return HT_CFI_BAD;
-		if (r == 0 && f->start && pc - f->start < f->size) // the linker has dropped functions at 0
+		if (r == 0 && f->start && pc - f->start < f->size) // functions at 0 were dropped by the linker
 			return HT_CFI_OK;
 		if (end - at <= 4)
 			break; // the terminator

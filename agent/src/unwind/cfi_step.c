@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cfi_step.c: DWARF expressions, and a step of all registers by a row of call frame information.
+// cfi_step.c: DWARF expressions, and steps of all registers by a row of call frame information.
 
 #include "unwind/cfi.h"
 
@@ -283,7 +283,7 @@ int ht_cfi_fold(const struct ht_cfi_text *text, u64 expression, u64 pc, struct h
 	return 0;
 }
 
-// The caller's value of one register.
+// Computes the caller's value of one register.
 static int step_register(const struct ht_cfi_text *text, struct ht_cfi_work *w, const u64 regs[HT_REGS], u32 i, u64 cfa,
 			 u64 low, u64 high)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// complex.c: what complex.h says. The list is root first, as the frames are.
+// complex.c: implements complex.h. The list is root first, like the frames.
 
 #include "unwind/complex.h"
 #include "base/memory.h"
@@ -79,7 +79,7 @@ void ht_complex_place(struct ht_memo *memo, u32 base, u32 n)
 	find_least(memo, first);
 }
 
-// How many complex frames there are up to frame k.
+// Returns how many complex frames there are up to frame k.
 static u32 count_to(const struct ht_memo *memo, u32 k)
 {
 	u32 low = 0, high = memo->complex_count;
@@ -101,8 +101,8 @@ const struct ht_complex *ht_complex_at(const struct ht_memo *memo, u32 frame)
 
 enum { SAME, DIFFERS, UNKNOWN };
 
-// Are register i of c and what keeps it as they were? What keeps it may be gone, or never has been there: then the walk
-// with all registers decides, which need not go further than to frame k.
+// Whether register i of c, and the place that keeps it, are unchanged. The place may be gone, or there was none. Then
+// the walk with all registers decides, which need not go beyond frame k.
 HT_INLINE int compare(const struct ht_memo *memo, struct ht_complex *c, u32 i, u32 k, int reached)
 {
 	struct ht_kept *kept = &c->needs.kept[i];

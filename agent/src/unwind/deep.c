@@ -2,19 +2,18 @@
 //
 // deep.c: how much of a deep stack must be compared.
 //
-// Between two events a thread can only have rewritten so much of its stack: to change a frame it must have left all
-// inner ones, and it has called them anew since, each at the cost of a call; or it has copied another stack there, at
-// the cost of a store for every 64 bytes. The clock bounds how much that is: the frames beyond need not be
-// compared.
+// Between two events a thread can rewrite only a limited part of its stack. To change a frame it must leave all inner
+// ones and call them again, at the cost of a call for each. Or it copies another stack there, at the cost of a store
+// for every 64 bytes. The time between the events bounds both: the frames beyond the bound need not be compared.
 //
-// Where inner frames can stay while outer ones change, that does not hold:
+// This does not hold if inner frames can stay while outer ones change:
 // - on foreign stacks, which are not bounded at all;
-// - beyond the frames of signals, which a handler may send elsewhere, and of generated code, whose makers patch return
+// - beyond the frames of signals, which a handler may send elsewhere, and of generated code, where JITs patch return
 //   addresses in place: with one of these on the stack everything is compared;
 // - beyond a large frame that may have a stack in it: outside of each one as much is compared as at the leaf.
 //
-// Besides, every walk compares a few cells that need not be. If one of them has changed, the bound is wrong for this
-// program: from then on everything is compared.
+// Every walk also compares a few cells beyond the bound. If one of them has changed, the bound is wrong for this
+// program, and from then on everything is compared.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -37,8 +36,8 @@ struct ht_deep *ht_deep_of(struct ht_memo *memo)
 	return memo->deep;
 }
 
-// Not all kernels keep it to the nanosecond: those that count ticks of some milliseconds would say that a thread has
-// done nothing at all. 0: not known.
+// The thread's CPU time. Not all kernels measure it in nanoseconds: those that count ticks of some milliseconds could
+// report that a thread did not run at all. 0: not known.
 static u64 cpu_time(void)
 {
 	struct timespec t;
@@ -61,7 +60,7 @@ static u64 exact_cpu_time(void)
 	return ht_load(&state) == EXACT ? cpu_time() : 0;
 }
 
-// Has the thread slept since this was asked last? Another one may have gone on with its stack meanwhile, in CPU time of
+// Whether the thread has slept since the last call. Another thread may have run on its stack meanwhile, in CPU time of
 // its own.
 static int has_slept(struct ht_deep *d)
 {
@@ -90,7 +89,8 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth)
 		frames = ticks * HT_REWRITE_FRAMES;
 		bytes = at_most(ticks, HT_REWRITE_BYTES);
 	}
-	// Perhaps the thread did not run all the time. To ask the kernel costs less than to compare what may be spared.
+	// Perhaps the thread did not run all the time. Asking the kernel costs less than the comparisons that may be
+	// saved.
 	if (ticks > ASK_TICKS && d->cpu && !has_slept(d) && (cpu = exact_cpu_time()) >= d->cpu &&
 	    cpu - d->cpu < HT_FRAMES_MAX) {
 		u64 ns = cpu - d->cpu, by_cpu = ns * HT_REWRITE_FRAMES_NS;
@@ -106,8 +106,8 @@ int ht_deep_begin(struct ht_memo *memo, u32 depth)
 	return 1;
 }
 
-// The outermost frame that can have been pushed anew if `inner` is the innermost one. Each frame takes a call, and a
-// store to its cache line.
+// Returns the outermost frame that can have been pushed again if `inner` is the innermost one. Each frame takes a call,
+// and a store to its cache line.
 static u32 floor_of_calls(const struct ht_memo *memo, u32 inner)
 {
 	const struct ht_deep *d = memo->deep;
@@ -118,7 +118,7 @@ static u32 floor_of_calls(const struct ht_memo *memo, u32 inner)
 	return i * HT_LINES_STEP > floor ? i * HT_LINES_STEP : floor;
 }
 
-// The outermost frame that can have been rewritten, by calls or by a copy, if `inner` is the innermost one.
+// Returns the outermost frame that can have been rewritten, by calls or by a copy, if `inner` is the innermost one.
 static u32 floor_of(const struct ht_memo *memo, u32 inner)
 {
 	u64 end = memo->frames[inner].sp + memo->deep->bytes;
@@ -128,7 +128,7 @@ static u32 floor_of(const struct ht_memo *memo, u32 inner)
 	return 0;
 }
 
-// Of the checks from `begin` up to the one before `end`.
+// Finds a mismatch among the checks from `begin` to `end`, `end` not included.
 static i32 mismatch_between(const struct ht_memo *memo, u32 begin, u32 end)
 {
 	begin &= ~1u;
@@ -139,14 +139,14 @@ static i32 mismatch_between(const struct ht_memo *memo, u32 begin, u32 end)
 	return m < 0 ? m : m + (i32)begin;
 }
 
-// Of the frames from `outer` to `inner`.
+// Finds a mismatch among the checks of the frames from `outer` to `inner`.
 static i32 mismatch_of(const struct ht_memo *memo, u32 outer, u32 inner)
 {
 	u32 begin = outer ? HT_CHECKS(&memo->frames[outer - 1]) : 0;
 	return mismatch_between(memo, begin, HT_CHECKS(&memo->frames[inner]));
 }
 
-// Compares what need not be compared. Of n checks.
+// Compares a few of the n checks, which need not be compared.
 static i32 take_turn(const struct ht_memo *memo, u32 n)
 {
 	struct ht_deep *d = memo->deep;
@@ -167,7 +167,7 @@ HT_NOINLINE i32 ht_deep_mismatch(const struct ht_memo *memo, u32 k)
 	int all = 1;
 	while (gap > 0 && d->gaps[gap - 1] > inner)
 		gap--;
-	// Whatever part of that has been seen to differ already, the rest is compared as if it had been met at first.
+	// Whatever part has been found to differ already, the rest is compared as if the walk had met it first.
 	for (;; inner = d->gaps[--gap], outer = floor_of(memo, inner), all = 0) {
 		while (gap > 0 && d->gaps[gap - 1] >= outer) {
 			u32 floor = floor_of(memo, d->gaps[--gap]);
@@ -194,7 +194,7 @@ static int is_odd(const struct ht_frame *f, u32 index)
 	case HT_R_FP:
 	case HT_R_LOAD_FP:
 	case HT_R_COMPLEX:
-		return !ht_pcs[HT_RULE_PC_ID(f->rule)].module; // generated, see frames.c
+		return !ht_pcs[HT_RULE_PC_ID(f->rule)].module; // generated code, see frames.c
 	}
 	return index > 0; // the outermost frame has no caller that could change
 }

@@ -2,17 +2,17 @@
 //
 // frames.c: call frame information of generated code.
 //
-// A JIT hands an .eh_frame section to __register_frame for each piece of code that it makes, so that exceptions find
-// their way through it; so do we. Sections are kept in a list without locks. Only one that covers the address is read:
-// whoever takes its code away while a stack runs through it has no right to expect anything, but others come and go at
-// any time.
+// A JIT passes an .eh_frame section to __register_frame for each piece of code that it makes, so that exceptions can
+// pass through it. We use the same sections. They are kept in a list without locks. Only a section that covers the
+// address is read: that one must not be removed while it is on a stack, but others may be added and removed at any
+// time.
 
 #include "unwind/frames.h"
 #include "base/state.h"
 #include "spool/arrays.h"
 #include "unwind/rules.h"
 
-#define SECTIONS 4096 // at once
+#define SECTIONS 4096 // the most sections at once
 #define SECTION_MAX (64u << 20) // bytes
 
 static struct section {
@@ -20,16 +20,16 @@ static struct section {
 	u64 end;
 	u64 code, code_end;
 } sections[SECTIONS];
-static u32 used; // sections that were ever filled
+static u32 used; // number of entries that were ever used
 
-// What was guessed of code that now is known, or known of code that is gone, does not hold any more.
+// Drops the rules that were guessed for code that is known now, or derived for code that is gone.
 static void forget_guesses(void)
 {
 	ht_rules_drop(0, ~0ull, 1);
 	ht_generation_raise();
 }
 
-// The end of a section that a terminator ends; 0 if none does.
+// Returns the end of a section with a terminator; 0 if it has none.
 static u64 end_of(u64 at)
 {
 	u64 limit = at + SECTION_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// full.c: slow, exact steps with all registers that a call preserves.
+// full.c: slow, exact steps with all call-preserved registers.
 //
-// The target's registers at its call of malloc are still in our own registers or saved in our own frames. So the walk
-// starts right here and first unwinds the agent's functions by the agent's own call frame information.
+// The target's registers at its call of malloc are still in the registers, or saved in the agent's frames. So the walk
+// starts here, and first unwinds the agent's functions by the agent's own call frame information.
 
 #include "unwind/full.h"
 #include "spool/arrays.h"
@@ -15,7 +15,7 @@
 
 static const u8 kept_registers[HT_KEPT] = {3, 12, 13, 14, 15};
 
-// Number of a register among those, or -1.
+// Returns the number of a register among those, or -1.
 static int kept_index(u64 reg)
 {
 	for (int i = 0; i < HT_KEPT; i++)
@@ -24,7 +24,7 @@ static int kept_index(u64 reg)
 	return -1;
 }
 
-// Where that step found the registers of the caller.
+// Notes where that step found the registers of the caller.
 static HT_NOINLINE void note_kept(struct ht_scratch *s)
 {
 	u64 cfa = s->cfi.row.registers[HT_REG_SP].how == HT_CFI_SAME ? s->registers[HT_REG_SP] : 0;
@@ -46,7 +46,7 @@ static void need(struct ht_full_needs *n, u64 reg)
 		n->unknown = 1;
 }
 
-// An expression of the form that ht_cfi_fold knows. `loads`: it may read memory, at last.
+// Adds the needs of an expression that ht_cfi_fold can reduce. `loads`: it may end with a read of memory.
 static u64 need_expression(const struct ht_scratch *s, struct ht_full_needs *n, const u64 *regs, i64 expression, u64 pc,
 			   int loads)
 {
@@ -59,7 +59,7 @@ static u64 need_expression(const struct ht_scratch *s, struct ht_full_needs *n, 
 	return loads && !e.load ? 0 : regs[e.reg] + (u64)e.offset;
 }
 
-// What the step by s->cfi.row that led from s->before to s->registers depended on.
+// Finds what the step by s->cfi.row from s->before to s->registers depended on.
 static HT_NOINLINE void find_needs(struct ht_scratch *s)
 {
 	static const u8 wanted[2] = {HT_REG_PC, HT_REG_FP};
@@ -121,7 +121,8 @@ static int load_chain(u64 rule, u64 *regs, u64 low, u64 high)
 	return 0;
 }
 
-// One frame up; with_needs: s->needs becomes what that depends on. 0, 1 at the end, -1 if it cannot be done.
+// Steps one frame up. with_needs: sets s->needs to what the step depends on. Returns 0, 1 at the end of the stack, -1
+// on failure.
 static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
 {
 	struct ht_scratch *s = memo->scratch;
@@ -158,7 +159,7 @@ static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
 		return -1;
 	__builtin_memcpy(s->before, regs, sizeof(s->before));
 	found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
-	// Registers that are kept elsewhere than on the stack, as setcontext's are in the context.
+	// Registers that are kept elsewhere than on the stack, for example setcontext's, which are in the context.
 	if (found == HT_CFI_BAD && !s->cfi.row.cfa_is_expression &&
 	    ht_bounds_find(memo, regs[s->cfi.row.cfa_register], &b) == 0)
 		found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
@@ -194,7 +195,7 @@ HT_INLINE int reach_from_leaf(struct ht_memo *memo, struct ht_full *f, u64 pc, u
 		ht_count(HT_C_FULL_STEPS);
 		ht_registers_here(s->registers);
 		__builtin_memset(s->kept, 0, sizeof(s->kept));
-		// This very instruction is at, not before, the program counter.
+		// This instruction is at the program counter, not before it.
 		f->interrupted = HT_PC_INTERRUPTED;
 		if (reach(memo, f, f->leaf_pc, f->leaf_sp, OWN_FRAMES_MAX) < 0)
 			return -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// maps.c: what the kernel knows about an address: may it be read, and to which mapping does it belong?
+// maps.c: asks the kernel whether an address can be read, and to which mapping it belongs.
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -15,13 +15,13 @@ u32 ht_valgrind;
 
 int ht_readable(u64 address)
 {
-	// The kernel copies the new mask before it looks at `how`: EFAULT means that it could not, EINVAL that it
-	// could.
+	// The kernel copies the new mask before it checks `how`: EFAULT means that the memory cannot be read, EINVAL
+	// that it can.
 	static const struct timespec at_once = {0, 0};
 	long r = ht_likely(!ht_valgrind) ? ht_sys4(__NR_rt_sigprocmask, ~0u, address, 0, 8) : -EPERM;
 	if (ht_likely(r == -EFAULT || r == -EINVAL))
 		return r == -EINVAL;
-	// A filter forbids that, or valgrind would complain. Whoever waits for a word to change reads it first.
+	// If a filter forbids that, or valgrind would complain: FUTEX_WAIT reads the word first, too.
 	r = ht_sys6(__NR_futex, address & ~3ull, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &at_once, 0, 0);
 	return r == 0 || r == -EAGAIN || r == -ETIMEDOUT || r == -EINTR;
 }
@@ -71,7 +71,7 @@ static void parse(const char *p, struct previous *prev, struct ht_mapping *m)
 	for (; *p >= '0' && *p <= '9'; p++)
 		inode = inode * 10 + (u64)(*p - '0');
 	m->path = skip_field(p);
-	if (!inode && *m->path != '[') { // anonymous memory, perhaps a module's: does not end a run
+	if (!inode && *m->path != '[') { // anonymous memory, perhaps a module's: does not end the run
 		m->file = 0;
 		return;
 	}
@@ -114,7 +114,7 @@ void ht_maps_walk(char *buffer, u64 size, int (*visit)(const struct ht_mapping *
 			break; // the path stays where it is
 		have -= line;
 		__builtin_memmove(buffer, buffer + line, have);
-		if (have == size - 1) { // a line longer than the buffer cannot be one we look for
+		if (have == size - 1) { // a line longer than the buffer cannot be the one we look for
 			have = 0;
 			skipping = 1;
 		}
@@ -144,8 +144,8 @@ int ht_maps_find(u64 address, char *buffer, u64 size, struct ht_mapping *out)
 	return s.found ? 0 : -1;
 }
 
-// Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules that are made from
-// them they may outlive the code; nothing is read there on their word.
+// Mappings of generated code found so far: number of the first page << 28 | pages. Like the rules derived from them,
+// they may outlive the code, so nothing is read there because of them.
 static u64 generated[8];
 static u32 next_generated;
 

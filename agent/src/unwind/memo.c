@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// memo.c: the memory of a thread's memo.
+// memo.c: allocates the memory of a thread's memo.
 //
-// A signal handler may leave the agent by longjmp between any two instructions: while an array moves, the memo has
-// none. (What is lost that way is lost; what is kept is whole.)
+// A signal handler may leave the agent by longjmp between any two instructions. So while an array is moved, the memo
+// has none. (A longjmp then leaks the array, but the memo stays consistent.)
 
 #include "unwind/memo.h"
 #include "base/memory.h"
@@ -15,7 +15,7 @@
 #define FIRST_CHECKS 512 // 2 pages
 #define BUFFERS (2 * (HT_LOOSE_MAX + 1) * sizeof(struct ht_frame) + HT_WALK_SIZE) // 1 page
 
-// Even, as what it is given.
+// Even, like its arguments.
 static u32 larger(u32 capacity)
 {
 	return capacity < 4096 ? capacity * 2 : capacity + (capacity / 4 & ~1u);

@@ -2,18 +2,17 @@
 //
 // modules.c: the table of loaded modules and the module log.
 //
-// What was loaded at the start is entered by dl_iterate_phdr, which takes the loader's lock; nothing after that may.
-// Later ones are met when an address of theirs is first on a stack: glibc >= 2.35 says lock-free where an address
-// belongs (_dl_find_object); otherwise /proc/self/maps and the ELF header in memory do.
+// Modules loaded at the start are entered by dl_iterate_phdr, which takes the loader's lock; nothing later may take it.
+// Later modules are entered when one of their addresses is first on a stack: glibc >= 2.35 finds the module without a
+// lock (_dl_find_object); otherwise /proc/self/maps and the ELF header in memory serve.
 //
 // Unloading. glibc's dlclose unmaps the module, updates _dl_find_object, and then frees what described it, all under
 // the lock that every dlopen needs (elf/dl-close.c, _dl_close_worker: DL_UNMAP, _dl_find_object_dlclose, free
 // (imap->l_name)). So an event whose caller is the loader, ht_modules_check, sees every unloading before another module
-// can take the place. On musl dlclose unloads nothing.
+// can take the place. On musl, dlclose unloads nothing.
 //
-// Slots are claimed by compare-and-swap and are LIVE once complete. Two threads that meet a module at the same time may
-// both enter it; then the one with the lower slot is found, and the other id stays unused but for what was made with it
-// in between.
+// Slots are claimed by compare-and-swap and are LIVE once complete. Two threads that find a module at the same time may
+// both enter it. Then the lower slot is used, and the other id only by what was recorded in between.
 
 #include <elf.h>
 
@@ -57,11 +56,11 @@ void *__tls_get_addr(void *) __attribute__((weak));
 
 u64 ht_loader_low, ht_loader_size;
 static struct ht_loaded *table;
-static u32 slots; // ever used
-static u32 transient; // live modules that may be unloaded
+static u32 slots; // slots that were ever used
+static u32 transient; // number of live modules that may be unloaded
 
 // ---------------------------------------------------------------------------------------------------------------------
-// A module's own description, as it lies in memory
+// A module's own description, in memory
 
 struct description {
 	u64 start, end, bias, mark;
@@ -70,7 +69,7 @@ struct description {
 	u32 build_id_size;
 };
 
-// Lies behind the buffer for paths, not on the target's stack.
+// Lies after the buffer for paths, not on the target's stack.
 static struct description *description_in(char *buffer)
 {
 	return (struct description *)(buffer + HT_MODULE_BUFFER);
@@ -84,7 +83,7 @@ static u64 hash_bytes(u64 h, const void *data, u64 size)
 	return h;
 }
 
-// The readable segments that touch the one with `address`: memory that may be read without asking.
+// The contiguous readable segments around `address`: memory that may be read without asking the kernel.
 static struct ht_cfi_text readable_around(const Elf64_Phdr *ph, u32 count, u64 bias, u64 address)
 {
 	struct ht_cfi_text t = {0, 0, 0, 0};
@@ -164,7 +163,7 @@ static int describe(struct description *d, const Elf64_Phdr *ph, u32 count, u64 
 	return 0;
 }
 
-// From the ELF header at the start of a mapping; nothing about it is taken for granted.
+// From the ELF header at the start of a mapping; nothing in it is trusted.
 static int describe_image(struct description *d, u64 start)
 {
 	const Elf64_Ehdr *e = (const void *)start;
@@ -250,7 +249,8 @@ void ht_module_apart(u32 why, const char *path)
 // ---------------------------------------------------------------------------------------------------------------------
 // The table
 
-// The module that contains pc. With a link_map given it must be that one's, unless it was there from the start.
+// Returns the module that contains pc. If a link_map is given, the module must have it, unless it was loaded at the
+// start.
 static struct ht_loaded *find(u64 pc, const void *link)
 {
 	u32 n = ht_load_acquire(&slots);
@@ -292,7 +292,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	l->permanent = (u32)permanent;
 	l->cfi = d->cfi;
 	struct ht_loaded *other = find(d->start, link);
-	if (other) { // somebody was faster
+	if (other) { // another thread was faster
 		ht_store_release(&l->state, FREE);
 		return other;
 	}
@@ -301,7 +301,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	while (l->id == 0);
 	log_load(l, d, path);
 	if (!permanent) {
-		// Its code may have been met before the loader knew it (resolvers of indirect functions).
+		// Its code may have been seen before the loader knew it (resolvers of indirect functions).
 		ht_rules_drop(d->start, d->end, 1);
 		__atomic_fetch_add(&transient, 1, __ATOMIC_SEQ_CST);
 		ht_fast_hooks_watch_loader();
@@ -310,7 +310,7 @@ static struct ht_loaded *enter(const struct description *d, const void *link, co
 	return l;
 }
 
-// The path of the mapping at `start` as the kernel names it; for the main program what it was started from.
+// Returns the path of the mapping at `start` according to the kernel; for the main program, the file that was executed.
 static const char *kernel_path(u64 start, int is_main, char *buffer)
 {
 	struct ht_mapping m;
@@ -325,7 +325,7 @@ static const char *kernel_path(u64 start, int is_main, char *buffer)
 	return ht_maps_find(start, buffer, HT_MODULE_BUFFER, &m) == 0 ? m.path : "";
 }
 
-// What the loader found for pc. Of a module with gaps between its segments it knows one segment's range only.
+// What the loader found for pc. If a module has gaps between its segments, it is the range of one segment only.
 static HT_NOINLINE const struct ht_loaded *enter_found(u64 pc, const struct find_object_result *o, char *buffer)
 {
 	struct description *d = description_in(buffer);
@@ -339,10 +339,10 @@ static HT_NOINLINE const struct ht_loaded *enter_found(u64 pc, const struct find
 		d->start = (u64)o->map_start;
 		d->end = (u64)o->map_end;
 	}
-	if ((u64)o->eh_frame != d->cfi.hdr) // what the loader says goes
+	if ((u64)o->eh_frame != d->cfi.hdr) // the loader's information has priority
 		d->cfi = (struct ht_cfi_text){(u64)o->map_start, (u64)o->map_end, (u64)o->eh_frame, 0};
 	path = link->l_name;
-	if (!path || path[0] != '/') // of the main program it is empty, of dlopen("./x.so") relative
+	if (!path || path[0] != '/') // empty for the main program, relative after dlopen("./x.so")
 		path = kernel_path(d->start, !path || !path[0], buffer);
 	return enter(d, link, path, 0);
 }
@@ -397,7 +397,7 @@ static int at_start(struct phdr_info *info, size_t size, void *data)
 		path = "[vdso]";
 	else if (!path || path[0] != '/')
 		path = kernel_path(d.start, !s->main_seen && (!path || !path[0]), s->buffer);
-	s->main_seen = 1; // it comes first
+	s->main_seen = 1; // the main program comes first
 	enter(&d, 0, path, 1);
 	if (s->loader_pc && s->loader_pc - d.start < d.end - d.start) {
 		ht_loader_low = d.start;
@@ -412,7 +412,7 @@ int ht_modules_init(void)
 	table = ht_map(SLOTS * sizeof(*table));
 	if (!table || !s.buffer)
 		return -1;
-	// A function of the loader's own. Elsewhere than in glibc the loader is libc and unloads nothing.
+	// A function of the loader. Outside of glibc, the loader is libc and unloads nothing.
 	if (gnu_get_libc_version && __tls_get_addr)
 		s.loader_pc = (u64)__tls_get_addr;
 	dl_iterate_phdr(at_start, &s);
@@ -429,7 +429,7 @@ static int is_still_there(const struct ht_loaded *l)
 	return describe_image(&d, l->start) == 0 && d.mark == l->mark;
 }
 
-int ht_modules_may_go(void)
+int ht_modules_may_unload(void)
 {
 	return ht_load(&transient) != 0;
 }
@@ -457,7 +457,7 @@ void ht_modules_check(void)
 void ht_tables_after_fork(void)
 {
 	// A slot that another thread of the parent was filling stays claimed for ever, which costs nothing. What
-	// another thread had not yet put in place is simply not there.
+	// another thread had not published yet is missing.
 	ht_rules_after_fork();
 	ht_cct_after_fork();
 }

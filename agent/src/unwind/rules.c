@@ -2,15 +2,15 @@
 //
 // rules.c: compiles call frame information to one-word rules, and the table that keeps them.
 //
-// An entry is claimed by storing its address with a compare-and-swap; the rule follows with another one, so of several
-// threads that compile the same rule one wins and the others take his, together with its pc id. Nobody waits: who finds
-// an entry without a rule compiles it himself.
+// An entry is claimed by storing its address with a compare-and-swap; the rule follows with another one. So if several
+// threads compile the same rule, one wins, and the others use its rule and pc id. No thread waits: one that finds an
+// entry without a rule compiles it itself.
 //
-// The table grows by a copy twice the size. Entries that are added to the old one meanwhile get lost and are compiled
-// again. The memory of a retired table is given back at once; what a latecomer reads or writes there is never believed,
-// because every reader checks afterwards that ht_rule_table is still the same word (see rules.h).
+// The table grows by a copy twice the size. Entries that are added to the old one meanwhile are lost and compiled
+// again. The memory of a retired table is freed at once. What a late thread reads there is never used, because every
+// reader checks afterwards that ht_rule_table is still the same word (see rules.h).
 //
-// Unloading a module marks its entries dead. An entry that is dead may come to life again only for the same address.
+// Unloading a module marks its entries dead. A dead entry can only be revived for the same address.
 
 #include "unwind/rules.h"
 #include "base/memory.h"
@@ -22,8 +22,8 @@
 #define FIRST_BITS 12
 
 u64 ht_rule_table;
-static u32 used; // entries of the current table, dead ones included, about
-static u32 unknown; // rules made for addresses of no module
+static u32 used; // approximate number of entries in the current table, dead ones included
+static u32 unknown; // number of rules for addresses outside of all modules
 static u32 growing;
 
 static u64 size_of(u32 bits)
@@ -107,7 +107,7 @@ static int at_trampoline(u64 pc)
 	return ht_readable(pc) && ht_readable(pc + 8) && ht_is_trampoline((const u8 *)pc);
 }
 
-// The rule without its pc id, and the module's id.
+// Computes the rule without its pc id, and the module's id.
 static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 {
 	u64 pc = key & ~HT_PC_INTERRUPTED, at = key & HT_PC_INTERRUPTED ? pc : pc - 1;
@@ -129,7 +129,7 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 	if (found == HT_CFI_NONE) {
 		if (at_trampoline(pc))
 			return HT_R_SIGNAL;
-		// No call returns to a function's first instruction: that frame was made by hand, as makecontext's are.
+		// No call returns to a function's first instruction: that frame was made by hand, as makecontext's is.
 		if (at != pc && ht_cfi_find(&l->cfi, pc, &s->cfi) == HT_CFI_OK && s->cfi.start == pc)
 			return HT_R_END;
 		return HT_R_CHAIN;
@@ -143,7 +143,7 @@ static u64 compile(u64 key, struct ht_scratch *s, u32 *module)
 
 u32 ht_pc_add(u64 key, u32 module)
 {
-	// Looked at before it is taken, so that a full table does not count on for ever.
+	// Check before adding, so that the counter of a full table does not grow for ever.
 	u32 id = ht_load(&ht_header->next_pc);
 	if (id >= HT_PC_IDS || !ht_array_has(HT_SEG_PCS, id))
 		return 0;
@@ -176,7 +176,7 @@ static void grow(u64 word)
 	for (u64 i = 0; i < size; i++)
 		live += from[i].pc && !(from[i].pc & HT_RULE_DEAD);
 	if (live > size / 4)
-		bits++; // else it was full of dead entries
+		bits++; // otherwise it was full of dead entries
 	to = ht_map(size_of(bits));
 	if (!to)
 		return;
@@ -191,14 +191,14 @@ static void grow(u64 word)
 		to[k].rule = rule;
 		copied++;
 	}
-	// Fails when the table has been replaced or some of its entries have died since: the copy would bring them
-	// back.
+	// Fails if the table has been replaced, or if some of its entries were marked dead since: the copy would revive
+	// them.
 	if (!__atomic_compare_exchange_n(&ht_rule_table, &word, next_word(word, to, bits), 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED)) {
 		ht_unmap(to, size_of(bits));
 		return;
 	}
-	// What others claim meanwhile counts on, wherever it went: too many rather than too few.
+	// Claims by other threads meanwhile are counted in either table: better too many than too few.
 	__atomic_fetch_add(&used, (u32)copied - before, __ATOMIC_RELAXED);
 	ht_sys3(__NR_madvise, from, size_of(HT_RULE_BITS(word)), 4 /* MADV_DONTNEED */);
 }
@@ -209,7 +209,7 @@ static u64 room(u64 word)
 	return n < size ? size - n : 0;
 }
 
-// As in cct.c: one grows it, the others go on until there is no room at all.
+// As in cct.c: one thread grows it, the others continue until it is full.
 static void make_room(void)
 {
 	u64 word = ht_load_acquire(&ht_rule_table), size = 1ull << HT_RULE_BITS(word);
@@ -222,14 +222,14 @@ static void make_room(void)
 	ht_store_release(&growing, 0);
 }
 
-// The entry for pc, claimed if need be; null if there is no room.
+// Returns the entry for pc, claimed if necessary; null if there is no room.
 static struct ht_rule_entry *claim(u64 word, u64 pc)
 {
 	struct ht_rule_entry *entries = HT_RULE_ENTRIES(word);
 	u32 bits = HT_RULE_BITS(word);
 
 	if (room(word) <= 1ull << (bits - 8))
-		return 0; // it could not grow; one free entry must always remain
+		return 0; // the table could not grow; one free entry must always remain
 	for (u64 i = ht_rule_slot(pc, bits);; i = (i + 1) & ((1ull << bits) - 1)) {
 		struct ht_rule_entry *e = &entries[i];
 		u64 key = ht_load_acquire(&e->pc);
@@ -237,7 +237,7 @@ static struct ht_rule_entry *claim(u64 word, u64 pc)
 			__atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
 			return e;
 		}
-		if (key == (pc | HT_RULE_DEAD)) { // the address lives again
+		if (key == (pc | HT_RULE_DEAD)) { // the address is in use again
 			ht_store_release(&e->rule, 0);
 			__atomic_compare_exchange_n(&e->pc, &key, pc, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 			return e;
@@ -263,7 +263,7 @@ u64 ht_rule_make(struct ht_memo *memo, u64 pc)
 	if (e)
 		there = ht_load_acquire(&e->rule);
 	if (there && ht_load(&ht_rule_table) == word)
-		return there; // somebody was faster
+		return there; // another thread was faster
 	if (!e) { // without an entry it would get a new pc id every time
 		ht_count(HT_C_TABLE_FULL);
 		return rule;
@@ -286,8 +286,8 @@ void ht_rules_drop(u64 start, u64 end, int only_unknown)
 
 	if (only_unknown && !ht_load(&unknown))
 		return;
-	// A copy that is being made meanwhile fails to replace the table, since its number changes; if one has replaced
-	// it already, the work is done again there.
+	// A copy that another thread is making fails to replace the table, because its number changes. If a copy has
+	// replaced it already, the work is repeated there.
 	do {
 		struct ht_rule_entry *entries = HT_RULE_ENTRIES(word);
 		for (u64 i = 0; i < 1ull << HT_RULE_BITS(word); i++) {

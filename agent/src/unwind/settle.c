@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// settle.c: what becomes of the frames that a walk has found: their places in the memo, their checks, their node in the
+// settle.c: settles the frames that a walk has found: stores them in the memo, with their checks and their nodes of the
 // calling-context tree.
 
 #ifndef __clang__
@@ -21,7 +21,7 @@ HT_INLINE u32 add(struct ht_check_pair *c, u32 n, const u64 *at, u64 value)
 	return n + 1;
 }
 
-// Appends the checks of one frame, whose caller is `up`, and finds whether its fp is live.
+// Appends the checks of one frame, whose caller is `up`, and determines whether its fp is live.
 static HT_NOINLINE u32 add_checks_uncommon(const struct ht_memo *memo, u32 n, const struct ht_frame *f,
 					   const struct ht_frame *up, u32 *live)
 {
@@ -52,7 +52,7 @@ static HT_NOINLINE u32 add_checks_uncommon(const struct ht_memo *memo, u32 n, co
 					*(const u64 *)complex->needs.cells[i]);
 		*live = HT_FP_LIVE;
 		break;
-	default: // the end, or not to be remembered
+	default: // the end of the stack, or a frame that cannot be remembered
 		*live = 0;
 	}
 	return n;
@@ -118,7 +118,7 @@ HT_NOINLINE u32 ht_make_path(struct ht_frame *frames, u32 leaf, u32 flag)
 	return parent;
 }
 
-HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermost)
+HT_NOINLINE int ht_settle_loose(struct ht_memo *memo, const struct ht_frame *innermost)
 {
 	const struct ht_frame *new = memo->loose_end - memo->loose;
 	u32 n = (u32)(innermost + 1 - new), base = memo->depth;
@@ -138,7 +138,7 @@ HT_NOINLINE int ht_lay_down(struct ht_memo *memo, const struct ht_frame *innermo
 	if (ht_unlikely(checks > memo->check_capacity) && ht_memo_more_checks(memo, checks) < 0)
 		goto none;
 	ht_settle(memo, base, new, n, 0, 0);
-	memo->frames[base + n - 1].node = innermost->node; // the leaf's is known, all others' are 0
+	memo->frames[base + n - 1].node = innermost->node; // the leaf's node is known, all others' are 0
 	HT_FENCE();
 	memo->depth = base + n;
 	return 0;

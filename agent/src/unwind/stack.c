@@ -2,10 +2,10 @@
 //
 // stack.c: finds out which memory around a stack pointer may be read.
 //
-// The top of the own stack: of the main thread what libc remembers of its start; of other threads the thread pointer,
-// since glibc and musl keep the thread's block at the top of its stack. If all pages from sp up to there are readable,
-// then sp is on that stack (a guard page would lie between it and any other one). Each page is asked for once per
-// thread.
+// The top of the thread's own stack: for the main thread, the address that libc stored at the start; for other threads,
+// the thread pointer, because glibc and musl keep the thread's block at the top of its stack. If all pages from sp to
+// there are readable, sp is on that stack (a guard page would separate it from any other). The kernel is asked about
+// each page once per thread.
 
 #include "unwind/stack.h"
 #include "base/arch_amd64.h"
@@ -13,7 +13,7 @@
 #include "unwind/rules.h"
 
 #define PAGE 4096ull
-#define PROBE_PAGES 256 // more are looked up in /proc/self/maps
+#define PROBE_PAGES 256 // for more pages, /proc/self/maps is read
 #define THREAD_STACK_MAX (64ull << 20)
 #define MAIN_STACK_MAX (1ull << 40)
 
@@ -27,7 +27,7 @@ static int all_readable(u64 from, u64 to)
 	return 1;
 }
 
-// One mapping reaches from sp to `high` (of which the last page may be shared with what lies above).
+// Whether one mapping reaches from sp to `high` (whose last page may be shared with what lies above).
 static int one_mapping(struct ht_memo *memo, u64 sp, u64 high, u64 *low)
 {
 	struct ht_scratch *s = ht_scratch_of(memo);
@@ -48,7 +48,7 @@ static int extend(struct ht_memo *memo, u64 sp, u64 known, u64 high)
 	return 1;
 }
 
-// Is sp on the thread's own stack after all? Then its bounds are set.
+// Whether sp is on the thread's own stack. If so, sets its bounds.
 static int is_own(struct ht_memo *memo, u64 sp)
 {
 	if (memo->high) {
@@ -60,7 +60,7 @@ static int is_own(struct ht_memo *memo, u64 sp)
 		return 1;
 	if (!&__libc_stack_end || !__libc_stack_end)
 		return 0;
-	top = ((u64)__libc_stack_end & ~15ull) + 64; // arguments and environment lie above it
+	top = ((u64)__libc_stack_end & ~15ull) + 64; // the arguments and the environment lie above it
 	return sp < top && top - sp < MAIN_STACK_MAX && extend(memo, sp, top, top);
 }
 
@@ -80,7 +80,7 @@ static int is_region(struct ht_memo *memo, u64 sp, struct ht_bounds *b)
 			memo->regions[i].low = memo->regions[i].high = 0;
 			continue;
 		}
-		b->low = sp & ~(PAGE - 1); // below that nothing has been asked for
+		b->low = sp & ~(PAGE - 1); // nothing below that has been checked
 		b->high = high;
 		b->own = 0;
 		return 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// stack.h: which memory may be read when a stack pointer is given.
+// stack.h: which memory around a stack pointer may be read.
 //
-// A thread's own stack stays readable from the lowest place where its stack pointer was ever seen up to its top. Other
-// stacks (coroutines, signal stacks) may be unmapped, or mapped anew and smaller, between two events: they are asked
-// for again in every walk that enters them.
+// A thread's own stack stays readable from the lowest stack pointer ever seen to its top. Other stacks (coroutines,
+// signal stacks) may be unmapped, or mapped again with a smaller size, between two events, so every walk that enters
+// them checks them again.
 #ifndef HT_STACK_H
 #define HT_STACK_H
 
@@ -21,10 +21,10 @@ HT_INLINE int ht_on_own_stack(const struct ht_memo *memo, u64 sp)
 	return sp - memo->low < memo->high - memo->low;
 }
 
-// Sets b to the readable memory around sp. 0, or -1: none is known to be.
+// Sets b to the readable memory around sp. Returns 0, or -1: none is known to be readable.
 HT_COLD int ht_bounds_find(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
-// The same for a frame that a signal has interrupted: what it has just popped, or keeps in the red zone, lies below its
-// sp.
+// The same for a frame that a signal has interrupted: values that it has just popped, or keeps in the red zone, lie
+// below its sp.
 HT_COLD int ht_bounds_find_interrupted(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
 
 #endif

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// unwind.c: the call stack of every event, exactly, at a price that mostly does not depend on its depth.
+// unwind.c: the exact call stack of every event, at a cost that mostly does not depend on its depth.
 //
 // A step from a frame to its caller is a pure function of (pc, sp, fp if it is live) and of the memory that it reads. A
 // thread remembers its last stack as frames, root first, and all the memory that their steps read as a linear list of
-// checks: address and value. A new walk steps from the leaf until it stands at a remembered (pc, sp, live fp). From
-// there on it only compares the remembered cells with memory: all equal, and by induction the rest of the stack, up to
-// the root, is what it was. A cell that differs belongs to some frame: everything up to that frame is still as
-// remembered, its caller is found by a real step, and from there the walk may meet the memo again deeper down. Total
-// work is O(depth).
+// checks: address and value. A new walk steps from the leaf until it meets a remembered (pc, sp, live fp). From there
+// on it only compares the remembered cells with memory. If all are equal, then by induction the rest of the stack, up
+// to the root, is unchanged. A cell that differs belongs to some frame: everything up to that frame is unchanged, its
+// caller is found by a real step, and from there the walk may meet the memo again further out. The total work is
+// O(depth).
 //
-// fp is live in a frame if its step uses it, or if it hands it on unchanged to a caller in which it is live. Elsewhere
-// compiled code uses the register for anything, and it must not be compared.
+// fp is live in a frame if its step uses it, or if it hands it on unchanged to a caller in which it is live. Elsewhere,
+// compiled code uses the register for anything, so it must not be compared.
 //
-// longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack behind our back; they can only
-// make comparisons fail. To know without comparing which deeper cells have stayed would take hijacked return addresses,
-// which break exceptions and shadow stacks; only of very deep stacks the time since the last event says enough
-// (deep.h).
+// longjmp, exceptions, alloca, coroutines and signal stacks may all change the stack unseen, but they can only make
+// comparisons fail. Knowing without a comparison which outer cells are unchanged would require replaced return
+// addresses, which break exceptions and shadow stacks. Only for very deep stacks, the time since the last event tells
+// enough (deep.h).
 //
-// The common case of all this is in walk.c, in a form that is fast; what is here copes with everything.
+// walk.c has a fast form of the common case; this file handles everything.
 //
-// While the memo changes it holds nothing, or less than before: a signal handler may leave us by longjmp.
+// While the memo is being changed, it holds nothing, or less than before, because a signal handler may leave us by
+// longjmp.
 //
-// Frames that lie outside of the thread's own stack are remembered too, but their cells are only read after asking the
-// kernel whether they are still mapped (stack.h). memo->first_foreign is the first such frame.
+// Frames outside of the thread's own stack are remembered, too, but their cells are only read after asking the kernel
+// whether they are still mapped (stack.h). memo->first_foreign is the first such frame.
 
-// Pairs of registers packed into vectors and taken apart again cost this loop a third of its speed.
+// If the compiler packs pairs of registers into vectors, this loop loses a third of its speed.
 #ifndef __clang__
 #pragma GCC optimize("no-tree-slp-vectorize", "omit-frame-pointer")
 #endif
@@ -43,28 +44,30 @@
 #include "unwind/shadow.h"
 #include "unwind/stack.h"
 
-#define SWITCHES_MAX 32 // changes of stack in one walk
+#define SWITCHES_MAX 32 // the most changes of stack in one walk
 
 struct walk {
 	struct ht_memo *memo;
 	u64 pc, sp, fp;
 	struct ht_bounds bounds;
 	u32 n; // new frames so far
-	u32 foreign; // number (1: leaf) of the new frame nearest to the root that lies on a foreign stack
+	u32 foreign; // number (1: leaf) of the outermost new frame that lies on a foreign stack
 	u32 complex; // the same for frames that cannot be remembered
 	u32 switches;
-	u32 bounded; // not all checks need be made, see deep.h
-	u32 most; // of new frames; if there are more, and all remembered ones are still to come, these are as they were
-	u32 end; // where the new frames end in the array, were all of them there; see make_room
+	u32 bounded; // 1: not all checks need be made, see deep.h
+	// limit of new frames; if there are more, and the walk has not reached any remembered one, the remembered ones
+	// are unchanged
+	u32 most;
+	u32 end; // where the new frames would end in the array if all of them were kept; see make_room
 	struct ht_full full;
 };
 
-enum { GO_ON, END, CUT, BEYOND };
+enum { CONTINUE, END, CUT, BEYOND };
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Checks
 
-// The same where some cells lie on foreign stacks. A cell that cannot be read does not hold.
+// The same if some cells lie on foreign stacks. A check whose cell cannot be read fails.
 static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 {
 	const struct ht_check_pair *c = w->memo->checks;
@@ -73,7 +76,7 @@ static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 		n--;
 		u64 at = (u64)HT_CHECK_AT(c, n);
 		if (at < b.low || at > b.high - 8) {
-			// Its page, and what lies above it up to the end of that stack.
+			// The cell's page, and what lies above it up to the end of that stack.
 			if (++switches > SWITCHES_MAX || ht_bounds_find(w->memo, at, &b) < 0 || at > b.high - 8)
 				return (i32)n;
 		}
@@ -83,7 +86,7 @@ static HT_NOINLINE i32 find_mismatch_carefully(struct walk *w, u32 n)
 	return -1;
 }
 
-// A check of the innermost frame that does not find its registers as they were, or -1. All cells are as they were.
+// Returns a check of the innermost frame whose registers have changed, or -1. All cells are unchanged.
 static HT_NOINLINE i32 changed_register(struct walk *w, u32 k)
 {
 	struct ht_memo *memo = w->memo;
@@ -103,19 +106,19 @@ static int readable(const struct walk *w, u64 at, u64 size)
 	return at >= w->bounds.low && at < w->bounds.high && w->bounds.high - at >= size;
 }
 
-// The walk goes on at w->sp, perhaps on another stack.
+// The walk continues at w->sp, perhaps on another stack.
 static int switch_stack(struct walk *w)
 {
 	if (++w->switches > SWITCHES_MAX || ht_bounds_find(w->memo, w->sp, &w->bounds) < 0)
 		return CUT;
-	return GO_ON;
+	return CONTINUE;
 }
 
-// By frame pointer: a guess, but one that holds in all code that keeps them, as compilers at run time do.
+// By frame pointer: a guess, but a correct one in all code that keeps frame pointers, as JIT compilers do.
 static int step_by_chain(struct walk *w, u64 rule)
 {
 	const u64 *frame = (const u64 *)w->fp;
-	if (!w->fp) // generated code is called by somebody: it uses the register for something else
+	if (!w->fp) // generated code has a caller, so it uses the register for something else
 		return HT_RULE_FP(rule) == HT_FP_NO_CODE ? CUT : END;
 	if (w->fp & 7 || w->fp < w->sp || !readable(w, w->fp, 16))
 		return CUT;
@@ -123,7 +126,7 @@ static int step_by_chain(struct walk *w, u64 rule)
 	w->sp = w->fp + 16;
 	w->fp = frame[0];
 	w->pc = frame[1];
-	return w->pc ? GO_ON : END;
+	return w->pc ? CONTINUE : END;
 }
 
 static int step_from_signal(struct walk *w)
@@ -136,7 +139,7 @@ static int step_from_signal(struct walk *w)
 	w->fp = *(const u64 *)(u + HT_UCONTEXT_FP);
 	if (++w->switches > SWITCHES_MAX || ht_bounds_find_interrupted(w->memo, w->sp, &w->bounds) < 0)
 		return CUT;
-	return GO_ON;
+	return CONTINUE;
 }
 
 static int step_fully(struct walk *w)
@@ -153,7 +156,7 @@ static int step_fully(struct walk *w)
 	return how;
 }
 
-// A frame whose caller's frame ends beyond the known bounds, or below it: code that runs on a stack of its own.
+// A frame whose caller's frame ends beyond the known bounds, or below it: code that runs on a different stack.
 static int step_across(struct walk *w, u64 rule, u64 cfa)
 {
 	u64 fp = w->fp, at;
@@ -166,7 +169,7 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 	}
 	u64 from = w->sp;
 	w->sp = cfa - 8;
-	if (switch_stack(w) != GO_ON || !readable(w, cfa - 8, 8) ||
+	if (switch_stack(w) != CONTINUE || !readable(w, cfa - 8, 8) ||
 	    (w->bounds.own && cfa <= from && w->foreign != w->n))
 		return CUT;
 	if (where == HT_FP_AT_CFA) {
@@ -179,8 +182,8 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 	w->sp = cfa;
 	w->fp = fp;
 	if (!w->bounds.own)
-		w->foreign = w->n; // its cells
-	return w->pc ? GO_ON : END;
+		w->foreign = w->n; // its cells lie there
+	return w->pc ? CONTINUE : END;
 }
 
 static HT_NOINLINE int step_uncommon(struct walk *w, u64 rule)
@@ -214,9 +217,9 @@ static int forget(struct ht_memo *memo)
 	return ht_memo_start(memo);
 }
 
-// The array is full. First the new frames take the place of remembered ones, which then are not met. When all are new,
-// there are more than can be remembered, and only the outermost will be: the inner half makes room for others. Returns
-// the end of the frames, or 0 if there is no memory.
+// Makes room in the full array. First, new frames overwrite remembered ones, which then cannot be met. If all frames
+// are new, there are more than can be remembered. Then only the outermost will be, and the inner half is dropped.
+// Returns the end of the frames, or 0 if there is no memory.
 static HT_NOINLINE u32 make_room(struct ht_memo *memo, u32 end, u32 n, i32 *k)
 {
 	struct ht_frame *frames = memo->frames;
@@ -234,15 +237,16 @@ static HT_NOINLINE u32 make_room(struct ht_memo *memo, u32 end, u32 n, i32 *k)
 	return capacity + n - half;
 }
 
-// Goes from the leaf to the root, or to where the remembered frames hold: their number is returned in base.
+// Walks from the leaf to the root, or to where the remembered frames are unchanged. Returns the number of these in
+// base.
 static int climb(struct walk *w, u32 depth, u32 *base)
 {
 	struct ht_memo *memo = w->memo;
 	struct ht_frame *frames = memo->frames;
 	u32 end = memo->frame_capacity, n = 0;
-	u32 intact = depth; // remembered frames that no new one has overwritten
-	i32 k = (i32)depth - 1; // the innermost of them that the walk may still meet
-	i32 known = 0x7fffffff; // from this one to k all are known to be as remembered
+	u32 intact = depth; // number of remembered frames that no new one has overwritten
+	i32 k = (i32)depth - 1; // the innermost of them that the walk can still meet
+	i32 known = 0x7fffffff; // from this one to k, all are known to be unchanged
 	u64 pc = w->pc, sp = w->sp, fp = w->fp, low = w->bounds.low, high = w->bounds.high, rule, cfa;
 	int r;
 
@@ -317,7 +321,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (!w->bounds.own)
 				w->foreign = n;
 			r = step_uncommon(w, rule);
-			if (r != GO_ON)
+			if (r != CONTINUE)
 				return r;
 			goto elsewhere;
 		}
@@ -326,7 +330,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 			if (!w->bounds.own)
 				w->foreign = n;
 			r = step_across(w, rule, cfa);
-			if (r != GO_ON)
+			if (r != CONTINUE)
 				return r;
 			goto elsewhere;
 		}
@@ -348,7 +352,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		}
 		continue;
 	elsewhere:
-		// The remembered frames of the other stack may have been passed over because of their addresses.
+		// Remembered frames of the other stack may have been skipped because of their addresses.
 		pc = w->pc, sp = w->sp, fp = w->fp, low = w->bounds.low, high = w->bounds.high;
 		if (intact > end - n)
 			intact = end - n;
@@ -357,7 +361,7 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 	}
 }
 
-// A stack of more frames than can be remembered: its leaf stands for all of it, so that each event costs the same.
+// A stack with more frames than can be remembered: its leaf represents all of it, so that each event costs the same.
 static HT_NOINLINE u32 cut_node(struct ht_memo *memo, u64 pc)
 {
 	struct ht_frame *leaf = ht_spare_end(memo) - 1;
@@ -386,7 +390,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	struct walk *w = (struct walk *)ht_walk_room(memo);
 	*w = (struct walk){memo, pc, sp, fp, {0, 0, 0}, 0, 0, 0, 0, 0, ~0u, memo->frame_capacity, {pc, sp, 0, 0}};
 	if (memo->loose)
-		ht_lay_down(memo, memo->loose_end - 1);
+		ht_settle_loose(memo, memo->loose_end - 1);
 	depth = memo->depth;
 	ht_memo_forget(memo);
 	ht_complex_begin(memo);
@@ -423,7 +427,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	}
 	if (ht_unlikely(memo->complex_noted != 0))
 		ht_complex_place(memo, base, w->n);
-	struct ht_frame *up = ht_spare_end(memo) - 1; // what the outermost frame returned to
+	struct ht_frame *up = ht_spare_end(memo) - 1; // the frame to which the outermost frame returns
 	*up = (struct ht_frame){w->pc, w->sp, w->fp, 0, HT_CCT_ROOT, 0, 0};
 	ht_settle(memo, base, &memo->frames[w->end - w->n], new, up, base == 0 && how == CUT ? HT_NODE_TRUNCATED : 0);
 	if (ht_unlikely(total > HT_FRAMES_MAX)) {
@@ -443,7 +447,8 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		if (ht_unlikely(!node))
 			node = ht_make_path(memo->frames, total - 1, how == CUT ? HT_NODE_TRUNCATED : 0);
 	}
-	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base) // else one that is kept is the first
+	// otherwise one of the kept frames is the first
+	if (ht_likely(!memo->first_foreign) || memo->first_foreign > base)
 		memo->first_foreign = ht_unlikely(w->foreign) ? base + (w->n - w->foreign) + 1 : 0;
 	depth = how == CUT ? 0 : w->complex ? base + (w->n - w->complex) : total;
 	ht_complex_keep(memo, depth);
@@ -454,7 +459,7 @@ HT_NOINLINE u32 ht_unwind(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	HT_FENCE();
 	memo->depth = depth;
 	if (memo->first_foreign || !depth || depth > HT_NEAR || memo->complex_count ||
-	    ht_enter_exit) // then every event asks ht_shadow_capture first
+	    ht_enter_exit) // then every event tries ht_shadow_capture first
 		return node;
 	memo->top = &memo->frames[memo->depth - 1];
 	if (ht_likely(memo->top == leaf && leaf->node && !ht_in_loader(pc)))

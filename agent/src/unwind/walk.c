@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// walk.c: the common case of unwind.c, with as few instructions as we could find.
+// walk.c: the common case of unwind.c, with as few instructions as possible.
 //
-// Common is: the thread's own stack; frames that are found from sp or fp; and after a few of them a remembered one,
-// from which on all is as it was. Everything else, as soon as it shows, is left to ht_unwind, which begins anew.
+// The common case: the thread's own stack; frames that are found from sp or fp; and after a few of them a remembered
+// one, from which on everything is unchanged. All other cases are left to ht_unwind, which starts again from the leaf.
 //
-// The frames at the top of a stack come and go: of those that a walk finds most are gone at the next event. So they are
-// not laid down at once. They stay where the walk has put them, "loose", with neither checks nor hashes, in one of two
-// buffers: root first, the leaf in the last element, and before them an element with the sp of the frame where they
-// begin. The next walk compares with them as with all others. If it stands at one of them, that one and what lies below
-// it are laid down, and all is as if that had been done at once; if it passes them, they are forgotten.
+// Most of the frames that a walk finds at the top of the stack are gone at the next event. So they are not settled in
+// the memo at once. They stay where the walk has put them, "loose", without checks and hashes, in one of two buffers:
+// root first, the leaf in the last element, and before them an element with the sp of the frame where they begin. The
+// next walk compares with them as with settled frames. If it meets one of them, that one and the outer ones are
+// settled, as if that had been done at once; if it passes them, they are dropped.
 
 #ifndef __clang__
 #pragma GCC optimize("no-tree-slp-vectorize", "omit-frame-pointer")
@@ -21,7 +21,7 @@
 #include "unwind/modules.h"
 #include "unwind/rules.h"
 
-// The outermost of the frames from f on that are as remembered, although not all below f are.
+// Returns the outermost of the frames from f on that are unchanged, although not all below f are.
 static HT_NOINLINE const struct ht_frame *first_intact(const struct ht_memo *memo, const struct ht_frame *f)
 {
 	i32 check = ht_find_mismatch(memo->checks, HT_CHECKS(f));
@@ -30,7 +30,7 @@ static HT_NOINLINE const struct ht_frame *first_intact(const struct ht_memo *mem
 	return f;
 }
 
-// All of what the walk has found is new: remembers it. `met` is the innermost frame that has stayed.
+// All frames that the walk has found are new: remembers them. `met` is the innermost frame that was kept.
 static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_frame *new)
 {
 	struct ht_frame *end = ht_spare_end(memo);
@@ -52,8 +52,8 @@ static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_
 		memo->top = end - 1;
 		return node;
 	}
-	// A stack that there was not before; or the long way must be gone.
-	if (ht_lay_down(memo, end - 1) < 0)
+	// A stack that is new; or ht_unwind must be used.
+	if (ht_settle_loose(memo, end - 1) < 0)
 		return 0;
 	node = ht_make_path(memo->frames, memo->depth - 1, 0);
 	memo->top = &memo->frames[memo->depth - 1];
@@ -62,7 +62,7 @@ static u32 remember(struct ht_memo *memo, const struct ht_frame *met, struct ht_
 	return node;
 }
 
-// The leaf is where it was, and its node is known or will be.
+// The leaf has not moved, and its node is known or will be.
 static u32 remain(struct ht_memo *memo, struct ht_frame *leaf)
 {
 	if (ht_unlikely(!leaf->node))
@@ -79,30 +79,30 @@ static u32 remain(struct ht_memo *memo, struct ht_frame *leaf)
 	return node;
 }
 
-// The next loose frame if this one lies below sp: without a branch, which could not be predicted. One step may be too
-// few; then we miss a loose frame that we could have met, but not the one where they begin.
+// Advances to the next loose frame if this one lies below sp, without a branch, which could not be predicted. One step
+// may be too few: then we miss a loose frame that we could have met, but not the one where they begin.
 HT_INLINE const struct ht_frame *pass_below(const struct ht_frame *f, u64 sp)
 {
 	u64 step = f->sp < sp ? sizeof(*f) : 0;
-	__asm__("" : "+r"(step)); // or the compiler makes a branch of it
+	__asm__("" : "+r"(step)); // otherwise the compiler makes a branch of it
 	return (const struct ht_frame *)((u64)f - step);
 }
 
 HT_INLINE int stands_at(const struct ht_frame *f, u64 pc, u64 sp)
 {
-	return ((f->sp ^ sp) | (f->pc ^ pc)) == 0; // one branch: frames often lie where others were
+	return ((f->sp ^ sp) | (f->pc ^ pc)) == 0; // one branch, because frames often lie where others were
 }
 
-// Where a walk stands, and what it may read.
+// The position of a walk, and what it may read.
 struct going {
 	u64 pc, sp, fp;
 	struct ht_frame *x; // the frame found last
-	const struct ht_frame *first; // room for them ends here
-	u64 low, room; // of the thread's own stack: its first byte, and the number of those that a word may begin at
-	u64 limit; // sp of the outermost frame remembered
+	const struct ht_frame *first; // the buffer ends here
+	u64 low, room; // the thread's own stack: its first byte, and the number of bytes at which a word may begin
+	u64 limit; // sp of the outermost remembered frame
 };
 
-// One frame up, which the rule is for. 0, or -1 if that is not common.
+// Steps one frame up by the rule. Returns 0, or -1 if that is not a common case.
 HT_INLINE int climb(struct going *g, u64 rule)
 {
 	u64 cfa;
@@ -140,8 +140,8 @@ HT_INLINE int climb(struct going *g, u64 rule)
 
 HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 {
-	const struct ht_frame *f = memo->top; // the frame that we may meet next
-	const struct ht_frame *known = (const struct ht_frame *)~0ull; // from f down to this one all are as remembered
+	const struct ht_frame *f = memo->top; // the remembered frame that we may meet next
+	const struct ht_frame *known = (const struct ht_frame *)~0ull; // from f down to this one, all are unchanged
 	struct ht_frame *end = ht_spare_end(memo);
 	struct ht_rule_view rules = ht_rule_view();
 	u64 low = memo->low, rule;
@@ -151,8 +151,8 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 	memo->leaf = 0;
 	memo->top = 0;
 	HT_FENCE();
-	// As long as sp is not above the outermost frame's, no search runs beyond that, and all that is read below it
-	// is on the thread's own stack.
+	// As long as sp is not above the outermost frame's, no search runs beyond that frame, and everything that is
+	// read below it is on the thread's own stack.
 	struct going g = {pc, sp, fp, end, end - HT_LOOSE_MAX, low, memo->high - 8 - low, memo->frames->sp};
 	if (ht_unlikely(sp > g.limit))
 		goto uncommon;
@@ -161,7 +161,7 @@ HT_NOINLINE u32 ht_walk(struct ht_memo *memo, u64 pc, u64 sp, u64 fp)
 		while (g.sp < begin) {
 			f = pass_below(f, g.sp);
 			if (stands_at(f, g.pc, g.sp)) {
-				if (ht_lay_down(memo, f) < 0)
+				if (ht_settle_loose(memo, f) < 0)
 					goto uncommon;
 				break;
 			}

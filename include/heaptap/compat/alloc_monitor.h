@@ -114,7 +114,8 @@ class AllocMonitorRegistry
 		return heaptap::loaded();
 	}
 
-	// Creates a monitor, which the registry owns. Throws std::runtime_error if the program does not run under heaptap.
+	// Creates a monitor, which the registry owns. Throws std::runtime_error if the program does not run under
+	// heaptap.
 	template <typename T, typename... Arguments> T *createAndRegisterMonitor(Arguments &&...arguments)
 	{
 		heaptap::hide hide;

@@ -29,7 +29,8 @@ func TestBooks(t *testing.T) {
 	b.Backed(pc, 4096)
 	b.Backed(pc, -1024)
 	want := []event.Pool{{
-		Name: "arena", Allocations: 2, Bytes: 150, Frees: 1, Blocks: 1, Live: 50, PeakLive: 150, Backing: 3072, PeakBacking: 4096,
+		Name: "arena", Allocations: 2, Bytes: 150, Frees: 1, Blocks: 1, Live: 50, PeakLive: 150,
+		Backing: 3072, PeakBacking: 4096,
 	}}
 	if got := b.List(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

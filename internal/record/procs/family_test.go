@@ -38,7 +38,7 @@ func TestForks(t *testing.T) {
 	needRoot(t)
 	f := NewFamily(os.Getpid())
 	if f.forks < 0 {
-		t.Skip("the kernel does not tell of forks here")
+		t.Skip("the kernel does not report forks")
 	}
 	stop := make(chan struct{})
 	defer close(stop)

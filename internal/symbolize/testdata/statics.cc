@@ -1,5 +1,5 @@
-// Static and thread-local variables of all kinds. The tests compare them with what nm says; of those that are marked with their
-// name, the line is the mark's; clang tells of some only where they are declared.
+// Static and thread-local variables of all kinds. The tests compare them with what nm says; of those that are marked
+// with their name, the line is the mark's; clang tells of some only where they are declared.
 #include <stdlib.h>
 
 namespace deep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// framework.cc: a framework that runs modules on events, on two threads: a region for each event and module, so that the
-// recording can be asked by them, and a line with what each call of a module did.
+// framework.cc: a framework that runs modules on events, on two threads: a region for each event and module, so that
+// the recording can be asked by them, and a line with what each call of a module did.
 
 #include <cstdio>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// histogram.cc: a monitor for programs that know nothing of it: a library that is preloaded behind the agent and prints, at the
-// end, how many allocations there were of each size, in powers of two.
+// histogram.cc: a monitor for programs that know nothing of it: a library that is preloaded behind the agent and
+// prints, at the end, how many allocations there were of each size, in powers of two.
 //
 //     g++ -O2 -fPIC -shared -I .../include histogram.cc -o histogram.so
 //     LD_PRELOAD=./histogram.so heaptap run ./program

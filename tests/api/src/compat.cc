@@ -112,7 +112,8 @@ static void looked_up(bool loaded)
 	CHECK(heaptap_active(), ==, 1);
 }
 
-// The form without addresses, and what it has seen when it is destroyed: at the end of the program, when nothing but the registry is left.
+// The form without addresses, and what it has seen when it is destroyed: at the end of the program, when nothing but
+// the registry is left.
 static size_t taken, given;
 class plain : public cms::perftools::AllocMonitorBase
 {

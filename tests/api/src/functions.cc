@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// functions.cc: each allocation function, whichever allocator provides it, has its requested size measured and reported once,
-// and is net zero after it has been freed.
+// functions.cc: each allocation function, whichever allocator provides it, has its requested size measured and reported
+// once, and is net zero after it has been freed.
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// library.cc: measures of the C++ standard library against what libstdc++'s source says, on x86-64. And against this program's
-// own operator new, which counts.
+// library.cc: measures of the C++ standard library against what libstdc++'s source says, on x86-64. And against this
+// program's own operator new, which counts.
 
 #include <cstdlib>
 #include <fstream>
@@ -77,8 +77,8 @@ static void vectors()
 
 static void maps()
 {
-	// A node is a pointer and two ints; a bucket a pointer. _Prime_rehash_policy: the first array has 13 buckets, and when there are
-	// more elements than buckets the next one has at least twice as many, of __prime_list.
+	// A node is a pointer and two ints; a bucket a pointer. _Prime_rehash_policy: the first array has 13 buckets,
+	// and when there are more elements than buckets the next one has at least twice as many, of __prime_list.
 	const unsigned long buckets = 13 + 29 + 59 + 127 + 257 + 541 + 1109;
 	heaptap::measured m = of([] {
 		std::unordered_map<int, int> map;
@@ -115,7 +115,8 @@ static void strings()
 
 static void pointers()
 {
-	// A control block is its virtual table's address and two counts of 4 bytes; then the object, or a pointer to it.
+	// A control block is its virtual table's address and two counts of 4 bytes; then the object, or a pointer to
+	// it.
 	heaptap::measured m = of([] { auto p = std::make_shared<long>(1); });
 	CHECK(m.allocations, ==, 1);
 	CHECK(m.requested, ==, 16 + 8);
@@ -163,7 +164,8 @@ static void regexes()
 
 static void exceptions()
 {
-	// __cxa_allocate_exception: a header of 128 bytes before what is thrown, by malloc; freed at the end of the handler.
+	// __cxa_allocate_exception: a header of 128 bytes before what is thrown, by malloc; freed at the end of the
+	// handler.
 	auto thrown = [] {
 		try {
 			throw 1;
@@ -180,8 +182,9 @@ static void exceptions()
 
 static void threads()
 {
-	// A _State_impl: its virtual table's address and the function object, which here is a reference. The new thread destroys it.
-	// The C library gives the second thread the stack of the first, and with it what it allocated for that.
+	// A _State_impl: its virtual table's address and the function object, which here is a reference. The new thread
+	// destroys it. The C library gives the second thread the stack of the first, and with it what it allocated for
+	// that.
 	int ran = 0;
 	auto body = [&ran] { ran++; };
 	for (int i = 0; i < 2; i++)
@@ -199,8 +202,8 @@ static void threads()
 
 static void thread_locals()
 {
-	// The first use in a thread constructs the object and enters its destructor: __cxa_thread_atexit_impl has a list of four pointers by calloc.
-	// Later uses do nothing; the thread's end takes both away.
+	// The first use in a thread constructs the object and enters its destructor: __cxa_thread_atexit_impl has a
+	// list of four pointers by calloc. Later uses do nothing; the thread's end takes both away.
 	auto use = [] {
 		thread_local std::vector<int> numbers(1000);
 		numbers[0]++;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// module.cc: an executable and a library that both have the headers compiled in: module linked|preloaded|PLUGIN. The library, whose
-// constructors run first, configures what the executable uses; each of them removes what the other one has registered.
+// module.cc: an executable and a library that both have the headers compiled in: module linked|preloaded|PLUGIN. The
+// library, whose constructors run first, configures what the executable uses; each of them removes what the other one
+// has registered.
 
 #include <cstdlib>
 #include <cstring>

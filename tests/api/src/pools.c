@@ -112,7 +112,8 @@ static void forks(void)
 	heaptap_pool_free(pool, memory);
 }
 
-// Four threads with an arena each, over and over, in memory that is counted nowhere: 10 blocks of 50 bytes, of which one is freed by itself.
+// Four threads with an arena each, over and over, in memory that is counted nowhere: 10 blocks of 50 bytes, of which
+// one is freed by itself.
 static void *arenas(void *unused)
 {
 	for (int round = 0; round < 1000; round++) {
@@ -141,8 +142,9 @@ static void threads(void)
 		pthread_join(list[i], NULL);
 }
 
-// Two pools and one in the one, then so many other events, in the middle of which the recorder is killed, that checkpoints lie in between.
-// Then all ends: by clearing, by freeing the memory, and by giving a block back that serves a pool.
+// Two pools and one in the one, then so many other events, in the middle of which the recorder is killed, that
+// checkpoints lie in between. Then all ends: by clearing, by freeing the memory, and by giving a block back that serves
+// a pool.
 static void outlast(void)
 {
 	heaptap_pool_id freed = heaptap_pool_create("freed"), cleared = heaptap_pool_create("cleared");

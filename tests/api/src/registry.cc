@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// registry.cc: the C++ registry under ThreadSanitizer, which does not bear an agent: this program plays the agent itself, and
-// is found by its own header. With OLD_AGENT set in the environment, one
-// that is older than the header.
+// registry.cc: the C++ registry under ThreadSanitizer, which does not bear an agent: this program plays the agent
+// itself, and is found by its own header. With OLD_AGENT set in the environment, one that is older than the header.
 
 #include <atomic>
 #include <cstdlib>

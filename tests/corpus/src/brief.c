@@ -1,4 +1,5 @@
-// Short-lived arrays: a loop that allocates one, uses it and frees it, 16,000 times; 2,000 of each of 64, 72 ... 120 bytes.
+// Short-lived arrays: a loop that allocates one, uses it and frees it, 16,000 times; 2,000 of each of 64, 72 ... 120
+// bytes.
 //
 //= sum: allocations 16000, bytes 1472000, self-allocations 16000, min-size 64, max-size 120, mean-size 92
 //= sum: deallocations 16000, freed 1472000, temporary 16000, temporary-bytes 1472000

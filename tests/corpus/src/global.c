@@ -1,4 +1,5 @@
-// A global variable of 512 MiB, of which 64 MiB are touched: in no number of allocations, and resident as far as it is touched.
+// A global variable of 512 MiB, of which 64 MiB are touched: in no number of allocations, and resident as far as it is
+// touched.
 //
 //= fill: allocations 10, bytes 1000, deallocations 0, leaked 1000, leaked-blocks 10, own-peak 1000
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Mapping changes are no allocations. 16 MiB are mapped; 4 MiB in the middle and the last 4 MiB are given back; what is left at the
-// start grows from 4 to 12 MiB and moves; a mapping of 0 bytes fails.
+// Mapping changes are no allocations. 16 MiB are mapped; 4 MiB in the middle and the last 4 MiB are given back; what is
+// left at the start grows from 4 to 12 MiB and moves; a mapping of 0 bytes fails.
 //
 //= all: allocations 3, bytes 300, deallocations 3, peak 300, leaked 0
 //= work: allocations 3, bytes 300, peak 300, leaked 0

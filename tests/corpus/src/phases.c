@@ -1,10 +1,12 @@
-// Two phases, the peak in the second: 1,000 blocks of 8,000 bytes, all freed; then 3,000 of 4,000, while 500 of 10 bytes from before
-// live on. The peak is 500 * 10 + 3,000 * 4,000 bytes.
+// Two phases, the peak in the second: 1,000 blocks of 8,000 bytes, all freed; then 3,000 of 4,000, while 500 of 10
+// bytes from before stay live. The peak is 500 * 10 + 3,000 * 4,000 bytes.
 //
 //= settings: allocations 500, bytes 5000, peak 5000, peak-blocks 500, leaked 5000, leaked-blocks 500, own-peak 5000
 //= load: allocations 1000, bytes 8000000, deallocations 1000, peak 0, peak-blocks 0, own-peak 8000000, leaked 0
-//= solve: allocations 3000, bytes 12000000, deallocations 3000, peak 12000000, peak-blocks 3000, own-peak 12000000, leaked 0
-//= main: allocations 4500, bytes 20005000, peak 12005000, peak-blocks 3500, own-peak 12005000, leaked 5000, leaked-blocks 500
+//= solve: allocations 3000, bytes 12000000, deallocations 3000, leaked 0
+//= solve: peak 12000000, peak-blocks 3000, own-peak 12000000
+//= main: allocations 4500, bytes 20005000, leaked 5000, leaked-blocks 500
+//= main: peak 12005000, peak-blocks 3500, own-peak 12005000
 //= all: allocations 4500, bytes 20005000, peak 12005000, peak-blocks 3500, leaked 5000
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // Recursion: a function that is on a call stack many times counts once for its total, inlined into itself or not.
 //
-// descend calls itself 50 deep and holds 100 bytes at each depth; only the deepest block is freed with nothing allocated since.
-// ping and pong call each other, 20 times each, with 7 and 9 bytes.
+// descend calls itself 50 deep and holds 100 bytes at each depth; only the deepest block is freed with nothing
+// allocated since. ping and pong call each other, 20 times each, with 7 and 9 bytes.
 //
 //= descend: allocations 50, bytes 5000, self-allocations 50, self-bytes 5000, deallocations 50, temporary 1
 //= descend: own-peak 5000, peak 5000, peak-blocks 50, leaked 0

@@ -1,6 +1,6 @@
-// realloc in steps of 256 bytes to 1 MiB: 4,096 calls, 4,095 of them of a live block. Each is a deallocation and an allocation.
-// 256 * 4,096 * 4,097 / 2 = 2,148,007,936 bytes. At no moment are both the old and the new block counted. Where blocks
-// moved, and what had to be copied then, only the program can tell.
+// realloc in steps of 256 bytes to 1 MiB: 4,096 calls, 4,095 of them of a live block. Each is a deallocation and an
+// allocation. 256 * 4,096 * 4,097 / 2 = 2,148,007,936 bytes. At no moment are both the old and the new block counted.
+// Where blocks moved, and what had to be copied then, only the program can tell.
 //
 //= append: allocations 4096, bytes 2148007936, self-allocations 4096, reallocations 4095, deallocations 4096
 //= append: freed 2148007936, temporary 1, leaked 0, own-peak 1048576, peak 1048576, peak-blocks 1

@@ -1,5 +1,5 @@
-// A thread-local variable of 128 MiB: memory of the loader, which clears it for both threads, so that 256 MiB are resident,
-// and in no number of allocations. What the loader allocates to manage it is the runtime's, and no leak.
+// A thread-local variable of 128 MiB: memory of the loader, which clears it for both threads, so that 256 MiB are
+// resident, and in no number of allocations. What the loader allocates to manage it is the runtime's, and no leak.
 //
 //= churn: allocations 1000, bytes 64000, deallocations 999, temporary 999, leaked 64, leaked-blocks 1, own-peak 64
 //= main: allocations 1, bytes 200, deallocations 1, leaked 0

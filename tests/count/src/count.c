@@ -13,8 +13,8 @@
 //   free of a block                                          a deallocation; of NULL: nothing
 //   a deallocation of an address that is not in the table    `unmatched`; in a forked child that is an inherited block
 //
-// C++ operators come along as the malloc that they call. Two sizes differ then: libstdc++ asks malloc for 1 byte when 0 were
-// asked for, and rounds aligned sizes up; none of the judged programs does either.
+// C++ operators come along as the malloc that they call. Two sizes differ then: libstdc++ asks malloc for 1 byte when 0
+// were asked for, and rounds aligned sizes up; none of the judged programs does either.
 //
 // The file is COUNT_DIR/PID.N.count, N counting the executed images and forks of that pid from 1; see count.go.
 #define _GNU_SOURCE

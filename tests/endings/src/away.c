@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// away.c: takes away from itself what it would need to open a file, and goes on so that all arrays of the spool must grow: more
-// threads, children, chunks and call stacks than before. Usage: away HOW [alone]
+// away.c: takes away from itself what it would need to open a file, and goes on so that all arrays of the spool must
+// grow: more threads, children, chunks and call stacks than before. Usage: away HOW [alone]
 #include "step.h"
 
 #include <errno.h>

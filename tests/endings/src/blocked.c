@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// blocked.c: maps a page of its own behind each of the spool's mappings, so that none can become longer where it is; then
-// threads and forked children make them grow. Usage: blocked THREADS. Ends with 8 if there is no spool.
+// blocked.c: maps a page of its own behind each of the spool's mappings, so that none can become longer where it is;
+// then threads and forked children make them grow. Usage: blocked THREADS. Ends with 8 if there is no spool.
 #include <pthread.h>
 #include <sys/wait.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// forks.c: children, made in every way there is. Each does N steps of its own and frees blocks of its parent's. Usage: forks HOW
-// CHILDREN N
+// forks.c: children, made in every way there is. Each does N steps of its own and frees blocks of its parent's. Usage:
+// forks HOW CHILDREN N
 #include "step.h"
 
 #include <errno.h>

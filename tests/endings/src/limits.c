@@ -12,8 +12,8 @@ int main(int argc, char **argv)
 		return 9;
 	int what = !strcmp(argv[1], "as") ? RLIMIT_AS : !strcmp(argv[1], "fsize") ? RLIMIT_FSIZE : RLIMIT_NOFILE;
 	rlim_t limit = strtoul(argv[2], NULL, 10);
-	// Else the C library takes 64 MiB for each thread where it finds that much, and whether a later thread then has room for
-	// its stack is a race.
+	// Else the C library takes 64 MiB for each thread where it finds that much, and whether a later thread then has
+	// room for its stack is a race.
 	if (what == RLIMIT_AS && setenv("MALLOC_ARENA_MAX", "1", 1))
 		return 9;
 	if (setrlimit(what, &(struct rlimit){limit, limit}))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relay ROUNDS: in a parent and a forked child, four threads leave blocks for one another in common places, reallocate some
-// and free what they find: blocks live long and short, and most are freed by another thread than their own.
+// relay ROUNDS: in a parent and a forked child, four threads leave blocks for one another in common places, reallocate
+// some and free what they find: blocks live long and short, and most are freed by another thread than their own.
 #include "step.h"
 
 #include <pthread.h>

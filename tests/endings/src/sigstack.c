@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sigstack BYTES: a signal handler allocates, for the first time ever and again, on a signal stack of so many bytes, below
-// which there is a guard page.
+// sigstack BYTES: a signal handler allocates, for the first time ever and again, on a signal stack of so many bytes,
+// below which there is a guard page.
 #include "step.h"
 
 #include <signal.h>

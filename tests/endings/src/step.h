@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// step.h: steps that are counted before they are done, on a page that the test shares: it outlives the program, however that
-// ends, and needs no descriptor. So what is recorded of step_alloc() must be what is written there; where a thread is killed
-// from outside, its last step may have been counted and not done.
+// step.h: steps that are counted before they are done, on a page that the test shares: it outlives the program, however
+// that ends, and needs no descriptor. So what is recorded of step_alloc() must be what is written there; where a thread
+// is killed from outside, its last step may have been counted and not done.
 #ifndef STEP_H
 #define STEP_H
 

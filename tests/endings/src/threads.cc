@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// threads.cc: events at the edges of the lives of threads and of the program. Usage: threads short|small|many|handler|edges N
+// threads.cc: events at the edges of the lives of threads and of the program. Usage: threads
+// short|small|many|handler|edges N
 #include "step.h"
 
 #include <limits.h>
@@ -85,8 +86,8 @@ void *small_thread(void *)
 	return nullptr;
 }
 
-// N threads that all live at once, and the CPU time that it takes in seconds. Their stacks lie in one mapping: the kernel bounds
-// the number of mappings.
+// N threads that all live at once, and the CPU time that it takes in seconds. Their stacks lie in one mapping: the
+// kernel bounds the number of mappings.
 pthread_barrier_t all_here;
 
 void *waits(void *)

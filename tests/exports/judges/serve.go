@@ -104,7 +104,8 @@ func (k *keeper) posted(r *http.Request) ([]byte, error) {
 		r.Header.Get("Content-Type") != "application/x-protobuf" {
 		return nil, fmt.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 	}
-	if err := pprofileotlp.ValidateDevelopmentVersion(r.Header.Values(pprofileotlp.DevelopmentVersionHeader)); err != nil {
+	versions := r.Header.Values(pprofileotlp.DevelopmentVersionHeader)
+	if err := pprofileotlp.ValidateDevelopmentVersion(versions); err != nil {
 		return nil, err
 	}
 	body, err := io.ReadAll(r.Body)

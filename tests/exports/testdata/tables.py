@@ -1,5 +1,8 @@
-"""Reads the tables of a recording with Python's own readers: tables.py FOLDER QUERIES. FOLDER holds NAME.csv and NAME.jsonl for each table;
-they have to say the same. QUERIES is the page with the SQL: each is put to the tables in SQLite. Prints what comes of it as JSON."""
+"""Reads the tables of a recording with Python's own readers: tables.py FOLDER QUERIES.
+
+FOLDER holds NAME.csv and NAME.jsonl for each table, which must be equal. QUERIES is the page with the SQL queries,
+which SQLite runs on the tables. Prints the results as JSON.
+"""
 
 import csv
 import json
@@ -75,9 +78,10 @@ def same(table, head, rows):
 
 
 def replay(rows, head):
-    """Counts the events anew."""
+    """Recounts the events."""
     at = {name: i for i, name in enumerate(head)}
-    live, out = {}, dict.fromkeys(["allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks", "temporary", "temporary-bytes"], 0)
+    live, out = {}, dict.fromkeys(["allocations", "bytes", "deallocations", "freed", "peak", "peak-blocks",
+                                   "temporary", "temporary-bytes"], 0)
     level = 0
     for row in rows:
         kind, size, block = row[at["kind"]], row[at["size"]], row[at["block"]]
@@ -116,8 +120,9 @@ for table in ["stacks", "frames", "events", "timeline"]:
     if table == "timeline":
         column = {c: [r[i] for r in rows] for i, c in enumerate(head)}
         result["timeline"] = {
-            "allocations": sum(column["allocations"]), "bytes": sum(column["bytes"]), "deallocations": sum(column["deallocations"]),
-            "peak": max(column["most_live_bytes"]), "leaked": column["live_bytes"][-1], "leaked-blocks": column["live_blocks"][-1]}
+            "allocations": sum(column["allocations"]), "bytes": sum(column["bytes"]),
+            "deallocations": sum(column["deallocations"]), "peak": max(column["most_live_bytes"]),
+            "leaked": column["live_bytes"][-1], "leaked-blocks": column["live_blocks"][-1]}
 with open(page, encoding="utf-8") as f:
     section = re.search(r"\n### Ten questions in SQL\n(.*?)(\n##|$)", f.read() + "\n##", re.S).group(1)
 queries = re.findall(r"```sql\n(.*?)```", section, re.S)

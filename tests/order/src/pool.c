@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pool.c: an allocator whose threads share one list of free blocks, last freed first used. An address that one thread frees
-// is what any thread gets next. realloc stays in place or moves as chance will have it, and gives the old block away before
-// it is back: the hardest case for whoever must tell which block an address was.
+// pool.c: an allocator whose threads share one list of free blocks, last freed first used. An address that one thread
+// frees is what any thread gets next. realloc stays in place or moves as chance will have it, and gives the old block
+// away before it is back: the hardest case for whoever must tell which block an address was.
 //
 // The list is lock-free, so that a thread that a debugger stops stops no other.
 

@@ -3,11 +3,12 @@
 // rings LOG OPS PACE: eight threads hand blocks to each other through mailboxes, so that nearly every block is freed or
 // reallocated by another thread than the one that made it, and addresses are given out again at once.
 //
-// Every block has a number, which its call stack and its size spell out: the two functions it was allocated through stand
-// for six bits each, the size for seven. The threads write down in LOG, in their own order, which numbers they allocate and
-// which they end: so a recording can be compared block by block.
+// Every block has a number, which its call stack and its size spell out: the two functions it was allocated through
+// stand for six bits each, the size for seven. The threads write down in LOG, in their own order, which numbers they
+// allocate and which they end: so a recording can be compared block by block.
 //
-// OPS operations a thread, or until somebody sets `stop` in LOG; a millisecond's sleep after each PACE of them (0: none).
+// OPS operations a thread, or until somebody sets `stop` in LOG; a millisecond's sleep after each PACE of them (0:
+// none).
 
 #include <fcntl.h>
 #include <pthread.h>

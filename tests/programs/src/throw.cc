@@ -5,8 +5,8 @@
 //   throws    bad_alloc passes through the agent's frame, N times
 //   thrown    the new_handler itself throws, N times
 //   jumps     the new_handler longjmps out, N times
-//   retries   a new_handler frees a reserve, allocates a little itself, and the real operator new succeeds at the second
-//             attempt (an address space limit makes the first one fail)
+//   retries   a new_handler frees a reserve, allocates a little itself, and the real operator new then succeeds (an
+//             address space limit makes the first attempt fail)
 //
 // After each, after() allocates and frees a block: a guard that stayed set would hide that.
 #include <csetjmp>

@@ -9,9 +9,11 @@ import (
 
 const intro = `# The metric time beside a profiler
 
-Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" + ` estimates where a program spends its time
+Written by ` + "`make test-programs`" + `; do not edit. ` + "`heaptap top --metric time`" +
+	` estimates where a program spends its time
 from the gaps between its allocations ([definitions.md](definitions.md#time)). Here each program runs under
-` + "`perf record -e cpu-clock --call-graph dwarf`" + ` without heaptap, and under ` + "`heaptap run`" + `. The comparison is about functions,
+` + "`perf record -e cpu-clock --call-graph dwarf`" + ` without heaptap, and under ` + "`heaptap run`" +
+	`. The comparison is about functions,
 by name and file, that have more than 1 % of the whole in both. perf's share is that of the samples in which the
 function is on the stack; heaptap's is that of the function's total. *missed* counts functions with more than 1 % of
 the samples but less, or nothing, in heaptap: they, and the functions that they call, allocate little, and their time

@@ -9,7 +9,8 @@ import (
 
 const intro = `# Sampled mode beside exact mode
 
-Written by ` + "`make test-programs`" + `; do not edit. On average, the estimates of sampled mode should equal the truth, and
+Written by ` + "`make test-programs`" +
+	`; do not edit. On average, the estimates of sampled mode should equal the truth, and
 the reported standard errors should be those of the estimates. Here each program runs %d times in exact mode, which
 gives the true values of each call stack, and %d times in sampled mode, without address space randomization. Two call
 stacks are the same if all their frames are, by module and offset. A call stack is judged if it has at least %d

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads allocate, grow and free what lies in slots that all of them share, for some milliseconds, and free all of it in
-// the end; then a forked child does the same with what it has inherited.
+// Threads allocate, grow and free what lies in slots that all of them share, for some milliseconds, and free all of it
+// in the end; then a forked child does the same with what it has inherited.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four threads allocate and free all the time. For each line "N" on stdin each of them makes N allocations in site() and keeps a quarter;
-// at the end of stdin they free all else and end. What they did they count themselves, and print it: of site(), calls and
-// blocks that were kept; of churn(), calls.
+// Four threads allocate and free all the time. For each line "N" on stdin each of them makes N allocations in site()
+// and keeps a quarter; at the end of stdin they free all else and end. What they did they count themselves, and print
+// it: of site(), calls and blocks that were kept; of churn(), calls.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// deep.c: recursion that allocates on its way down, to as many frames as its argument says. Prints how many microseconds of CPU
-// time that has taken. Each frame has ROOM bytes of its own.
+// deep.c: recursion that allocates on its way down, to as many frames as its argument says. Prints how many
+// microseconds of CPU time that has taken. Each frame has ROOM bytes of its own.
 
 #define _GNU_SOURCE
 #include <pthread.h>

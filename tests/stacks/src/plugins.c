@@ -5,8 +5,8 @@
 //   plugins shared ROUNDS THREADS FILE FUNCTION COUNT ...   one plugin at a time, called by all threads
 //   plugins apart  ROUNDS THREADS FILE FUNCTION COUNT ...   each thread loads plugins on its own; as many per thread
 //
-// Prints for each plugin a line: FILE FUNCTION allocations bytes, and at last how often a plugin came to lie where the one
-// before it had been: same N of M. Half of the blocks are freed after the plugin is gone.
+// Prints for each plugin a line: FILE FUNCTION allocations bytes, and at last how often a plugin came to lie where the
+// one before it had been: same N of M. Half of the blocks are freed after the plugin is gone.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

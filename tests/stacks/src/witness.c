@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// witness.c: agent/test's check_event for a process that is being recorded: an event allocates a block of a size of its own,
-// after the stack that libgcc sees there has been appended to the file WITNESS. A record is: the size and the number of
-// addresses (32 bits each; the top bit of the latter: more frames are not known), and the addresses, leaf first.
+// witness.c: agent/test's check_event for a process that is being recorded: an event allocates a block of a size of its
+// own, after the stack that libgcc sees there has been appended to the file WITNESS. A record is: the size and the
+// number of addresses (32 bits each; the top bit of the latter: more frames are not known), and the addresses, leaf
+// first.
 
 #define _GNU_SOURCE
 #include <fcntl.h>
