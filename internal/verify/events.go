@@ -76,7 +76,7 @@ func (v *events) read() (*tally.Summary, error) {
 		v.regions.finish(v.count)
 	}
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
-	v.pairs.What = fmt.Sprintf("%d allocations, and which of them %d deallocations end", v.allocs, v.frees)
+	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and the blocks that they end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded",
 		len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err
