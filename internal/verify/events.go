@@ -113,7 +113,7 @@ func (v *events) stack(number uint64, e *event.Event, id uint32, taken bool) {
 		v.order.problem("event %d names call stack %d, which does not exist", number, id)
 	}
 	if taken && e.Flags&event.Late == 0 { // a late event has another's time
-		v.tree.there(id, e.Time, number)
+		v.tree.checkLoaded(id, e.Time, number)
 	}
 }
 
