@@ -27,7 +27,7 @@ type Page struct {
 }
 
 // Pages distributes the lines to the pages of some rows of Wholes, and finds the files.
-func (l *Tables) Pages(wholes []query.Row) []Page {
+func (t *Tables) Pages(wholes []query.Row) []Page {
 	type key struct{ function, file string }
 	at := make(map[key]*Page)
 	list := make([]Page, len(wholes))
@@ -36,7 +36,7 @@ func (l *Tables) Pages(wholes []query.Row) []Page {
 		list[i].Whole = w
 		at[key{w.Function, w.File}] = &list[i]
 	}
-	for _, r := range l.Lines.Rows {
+	for _, r := range t.Lines.Rows {
 		if p := at[key{r.Function, r.File}]; p != nil {
 			p.Rows = append(p.Rows, r)
 		}
@@ -45,7 +45,7 @@ func (l *Tables) Pages(wholes []query.Row) []Page {
 		p := &list[i]
 		slices.SortFunc(p.Rows, func(a, b query.Row) int { return int(int64(a.Line) - int64(b.Line)) })
 		var err error
-		p.File, err = l.Finder.Find(p.Whole.File)
+		p.File, err = t.Finder.Find(p.Whole.File)
 		switch {
 		case errors.Is(err, source.ErrForeign):
 			p.Note = err.Error() + "; --source-path DIR reads what is below DIR"
@@ -75,12 +75,12 @@ func (p *Page) beyond() uint32 {
 type Section struct{ From, To uint32 }
 
 // Sections returns the lines to show: those with numbers and their context, or the context of the requested line.
-func (l *Tables) Sections(p *Page) []Section {
+func (t *Tables) Sections(p *Page) []Section {
 	last := uint32(0)
 	if p.File != nil {
 		last = uint32(min(len(p.File.Lines), 1<<31))
 	}
-	context := uint32(l.Context)
+	context := uint32(t.Context)
 	var list []Section
 	add := func(line uint32) {
 		s := Section{line, line}
@@ -93,8 +93,8 @@ func (l *Tables) Sections(p *Page) []Section {
 		}
 		list = append(list, s)
 	}
-	if l.Line > 0 {
-		add(l.Line)
+	if t.Line > 0 {
+		add(t.Line)
 		return list
 	}
 	for i := range p.Rows {

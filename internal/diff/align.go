@@ -248,7 +248,7 @@ func (a *alignment) rename(f *profile.Frame, callee function, by query.By) {
 	if to, ok := a.sites[call{fn, callee}][at]; ok {
 		f.File, f.Line = to.file, to.line
 	} else {
-		f.Line |= alone
+		f.Line |= unpaired
 	}
 }
 

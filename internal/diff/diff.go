@@ -186,8 +186,8 @@ func name(before, after *Side) {
 
 // restore removes the marks that rename set in a group's name.
 func restore(g *query.Group) {
-	g.Line &^= alone
-	g.Thread &^= alone
+	g.Line &^= unpaired
+	g.Thread &^= unpaired
 }
 
 // paths numbers call stacks. Those with the same text have the same number.

@@ -10,9 +10,9 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// alone marks the line of a call site, or the number of a thread, that has no counterpart in the other recording. No
+// unpaired marks the line of a call site, or the number of a thread, that has no counterpart in the other recording. No
 // real number is that large, so it is in no group of the other side.
-const alone = 1 << 31
+const unpaired = 1 << 31
 
 // own gives frames the names that they have in their recording, without what compilers add.
 type own struct {
@@ -71,7 +71,7 @@ func (t *translated) Thread(index uint32) uint32 {
 	if other, ok := t.threads[index]; ok {
 		return other
 	}
-	return index | alone
+	return index | unpaired
 }
 
 // pairThreads pairs the threads of two recordings by name, threads of the same name in order. The main threads, which

@@ -25,7 +25,7 @@ func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
 func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong, ranges *rangesAmong) error {
 	add := d.text
 	if d.json {
-		add = d.object1
+		add = d.eventObject
 	}
 	return d.r.Walk(ctx, from, to, func(n, alloc uint64, e *event.Event) bool {
 		marks.before(n, e.Time)
@@ -83,14 +83,14 @@ func (d *Dumper) text(b []byte, n, alloc uint64, e *event.Event) []byte {
 		b = block(b, alloc, e.Addr)
 	case event.Free:
 		b = block(b, e.Ref, e.Addr)
-		b = behind(b, e, c)
+		b = endArguments(b, e, c)
 	case event.Unmatched, event.Inherited, event.Unrecorded:
 		if e.Addr != 0 {
 			b = appendHex(b, e.Addr)
 		} else {
 			b = append(b, '?')
 		}
-		b = behind(b, e, c)
+		b = endArguments(b, e, c)
 		b = append(append(b, ' '), e.Kind.String()...)
 	case event.Map:
 		b = mapping(b, e)
@@ -150,8 +150,8 @@ func arguments(b []byte, e *event.Event) []byte {
 	return b
 }
 
-// behind ends the arguments of a deallocation.
-func behind(b []byte, e *event.Event, c call) []byte {
+// endArguments ends the arguments of a deallocation.
+func endArguments(b []byte, e *event.Event, c call) []byte {
 	if e.Func == event.ReallocFunc || e.Func == event.Reallocarray {
 		b = append(b, ", ..."...) // the new block is another event
 	}

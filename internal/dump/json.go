@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// object1 writes an event as a JSON object. Fields that do not apply are left out.
-func (d *Dumper) object1(b []byte, n, alloc uint64, e *event.Event) []byte {
+// eventObject writes an event as a JSON object. Fields that do not apply are left out.
+func (d *Dumper) eventObject(b []byte, n, alloc uint64, e *event.Event) []byte {
 	b = tail(b, `{"event":`, n)
 	b = strconv.AppendInt(append(b, `,"time_ns":`...), e.Time, 10)
 	b = append(append(append(b, `,"kind":"`...), e.Kind.String()...), '"')

@@ -156,16 +156,16 @@ func (w *worker) guard(what string, f func()) {
 	f()
 }
 
-func (c *run) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.errs) < 4 { // more would only repeat them
-		c.errs = append(c.errs, err)
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.errs) < 4 { // more would only repeat them
+		r.errs = append(r.errs, err)
 	}
 }
 
 // over reports whether the whole lookup has ended early.
-func (c *run) over() bool { return c.ctx.Err() != nil || c.fuel.Load() < 0 }
+func (r *run) over() bool { return r.ctx.Err() != nil || r.fuel.Load() < 0 }
 
 // size returns the number of bytes of all sections.
 func (d *Data) size() int64 {

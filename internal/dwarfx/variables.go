@@ -41,11 +41,11 @@ type Declaration struct {
 	Line uint32
 }
 
-// maxSightings limits the units that are searched for one variable.
-const maxSightings = 3
+// maxCandidates limits the units that are searched for one variable.
+const maxCandidates = 3
 
-// sighting is a place in the debug information that may describe a variable.
-type sighting struct {
+// candidate is a place in the debug information that may describe a variable.
+type candidate struct {
 	unit uint64
 	at   uint64 // offset of the location in .debug_info; 0: anywhere in the unit
 }
@@ -69,8 +69,8 @@ func (w *worker) variables(places []Place, out []Declaration) {
 	for i, p := range places {
 		wanted[p] = i
 	}
-	seen := w.sightings(wanted, len(places))
-	for round := range maxSightings {
+	seen := w.candidates(wanted, len(places))
+	for round := range maxCandidates {
 		units := map[uint64][]uint64{}
 		for i, list := range seen {
 			if round < len(list) && out[i] == (Declaration{}) {
@@ -93,12 +93,12 @@ func (w *worker) variables(places []Place, out []Declaration) {
 	}
 }
 
-// sightings finds, for each variable, the places that may describe it.
-func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
-	seen := make([][]sighting, n)
-	note := func(p Place, s sighting) {
-		if i, ok := wanted[p]; ok && len(seen[i]) < maxSightings &&
-			!slices.ContainsFunc(seen[i], func(o sighting) bool { return o.unit == s.unit }) {
+// candidates finds, for each variable, the places that may describe it.
+func (w *worker) candidates(wanted map[Place]int, n int) [][]candidate {
+	seen := make([][]candidate, n)
+	note := func(p Place, s candidate) {
+		if i, ok := wanted[p]; ok && len(seen[i]) < maxCandidates &&
+			!slices.ContainsFunc(seen[i], func(o candidate) bool { return o.unit == s.unit }) {
 			seen[i] = append(seen[i], s)
 		}
 	}
@@ -120,7 +120,7 @@ func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
 				if p := (Place{binary.LittleEndian.Uint64(info[at+2:]), kind.thread}); p.Addr != 0 || kind.thread {
 					if _, ok := wanted[p]; ok {
 						if unit, ok := w.data.unitOf(uint64(at)); ok {
-							note(p, sighting{unit, uint64(at)})
+							note(p, candidate{unit, uint64(at)})
 						}
 					}
 				}
@@ -133,7 +133,7 @@ func (w *worker) sightings(wanted map[Place]int, n int) [][]sighting {
 }
 
 // indirect finds the variables whose addresses are in .debug_addr, and the units to which its parts belong.
-func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
+func (w *worker) indirect(wanted map[Place]int, note func(Place, candidate)) {
 	table := w.data.s.Addr
 	type found struct {
 		p  Place
@@ -165,7 +165,7 @@ func (w *worker) indirect(wanted map[Place]int, note func(Place, sighting)) {
 	for _, f := range list {
 		k, _ := slices.BinarySearchFunc(bases, f.at+1, func(b base, at uint64) int { return cmp.Compare(b.addr, at) })
 		if k > 0 {
-			note(f.p, sighting{unit: bases[k-1].unit})
+			note(f.p, candidate{unit: bases[k-1].unit})
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// Release tells the kernel that the pages read so far are not needed soon. The file stays readable; it only stops
+// Release hints to the kernel that the pages read so far are not needed soon. The file stays readable; it only stops
 // counting as resident memory of this process. This is a hint, so there is no error.
 func (f *File) Release() {
 	if f.mapped {

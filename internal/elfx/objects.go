@@ -49,12 +49,12 @@ func (f *File) DataSections() []DataSection {
 	var list []DataSection
 	for _, s := range f.elf.Sections {
 		if s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 || s.Size == 0 || s.Addr+s.Size < s.Addr ||
-			s.Type != elf.SHT_PROGBITS && s.Type != elf.SHT_NOBITS || machinery(s) {
+			s.Type != elf.SHT_PROGBITS && s.Type != elf.SHT_NOBITS || notProgramData(s) {
 			continue
 		}
 		d := DataSection{Start: s.Addr, End: s.Addr + s.Size}
 		d.PerThread, d.Writable = s.Flags&elf.SHF_TLS != 0, s.Flags&elf.SHF_WRITE != 0
-		d.Zero = s.Type == elf.SHT_NOBITS && (strings.Contains(s.Name, "bss") || !f.onlyDebug())
+		d.Zero = s.Type == elf.SHT_NOBITS && (strings.Contains(s.Name, "bss") || !f.isDebugFile())
 		if d.PerThread {
 			if base > s.Addr {
 				continue
@@ -78,8 +78,8 @@ func rank(last bool) int {
 	return 0
 }
 
-// machinery reports whether no programmer wrote a section.
-func machinery(s *elf.Section) bool {
+// notProgramData reports whether no programmer wrote a section.
+func notProgramData(s *elf.Section) bool {
 	for _, prefix := range []string{".eh_frame", ".gcc_except_table", ".interp", ".note", ".stapsdt", ".got", ".plt",
 		".gnu", ".sframe"} {
 		if strings.HasPrefix(s.Name, prefix) {
@@ -89,8 +89,8 @@ func machinery(s *elf.Section) bool {
 	return false
 }
 
-// onlyDebug reports whether the file is a separate debug file, which does not contain the code.
-func (f *File) onlyDebug() bool {
+// isDebugFile reports whether the file is a separate debug file, which does not contain the code.
+func (f *File) isDebugFile() bool {
 	return slices.ContainsFunc(f.elf.Sections, func(s *elf.Section) bool {
 		return s.Flags&elf.SHF_EXECINSTR != 0 && s.Type == elf.SHT_NOBITS
 	})
@@ -146,7 +146,7 @@ func (f *File) objects(table elf.SectionType, sections []DataSection) (all []obj
 		if s.kind != elf.STT_OBJECT && !thread || s.shndx == uint16(elf.SHN_UNDEF) || s.size == 0 {
 			return true
 		}
-		if k := holder(sections, s.value, thread); k >= 0 && s.size <= sections[k].End-s.value {
+		if k := sectionAt(sections, s.value, thread); k >= 0 && s.size <= sections[k].End-s.value {
 			names = strings
 			all = append(all, object{s.value, s.size, s.name, int32(k), s.bind})
 		}
@@ -171,8 +171,8 @@ func (f *File) objects(table elf.SectionType, sections []DataSection) (all []obj
 	return kept, names
 }
 
-// holder returns the index of the section that contains an address, -1 if none does.
-func holder(sections []DataSection, addr uint64, thread bool) int {
+// sectionAt returns the index of the section that contains an address, -1 if none does.
+func sectionAt(sections []DataSection, addr uint64, thread bool) int {
 	for i := range sections {
 		if s := &sections[i]; s.PerThread == thread && addr >= s.Start && addr < s.End {
 			return i

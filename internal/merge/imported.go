@@ -192,7 +192,7 @@ func (t *Imported) Write(path string) error {
 		return t.err
 	}
 	numbered := &recording.Sums{Process: t.Process, Tally: &tally.Summary{Stacks: t.accounts}}
-	numbers := t.forest.harvest(numbered)
+	numbers := t.forest.fill(numbered)
 	// A file may have a million stacks: only their sums are still needed.
 	t.forest, t.functions, t.accountAt = nil, nil, nil
 	sum := &numbered.Tally.Totals

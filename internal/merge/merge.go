@@ -115,7 +115,7 @@ var (
 
 // addStacks adds the sums of the stacks. first is the number of the recording's first input.
 func (m *Merger) addStacks(r *recording.Reader, sum *tally.Summary, first uint32) {
-	p := m.forest.planting(r)
+	p := m.forest.adder(r)
 	// Two stacks of one recording may be the same stack here. They count as one input.
 	here := make(map[int32]*account)
 	for i := range sum.Stacks {
@@ -236,11 +236,11 @@ func (m *Merger) addProcess(r *recording.Reader) {
 		m.process = &p
 	} else {
 		c := m.process
-		keep(&c.Exe, p.Exe)
-		keep(&c.Dir, p.Dir)
-		keep(&c.Host, p.Host)
-		keep(&c.Arch, p.Arch)
-		keep(&c.Recorder, p.Recorder)
+		keepIfEqual(&c.Exe, p.Exe)
+		keepIfEqual(&c.Dir, p.Dir)
+		keepIfEqual(&c.Host, p.Host)
+		keepIfEqual(&c.Arch, p.Arch)
+		keepIfEqual(&c.Recorder, p.Recorder)
 		if !slices.Equal(c.Args, p.Args) {
 			c.Args = nil
 		}
@@ -266,8 +266,8 @@ func (m *Merger) addProcess(r *recording.Reader) {
 	}
 }
 
-// keep returns a text if the other one is equal, else "".
-func keep(to *string, other string) {
+// keepIfEqual sets a text to "" unless the other one is equal.
+func keepIfEqual(to *string, other string) {
 	if *to != other {
 		*to = ""
 	}
@@ -301,7 +301,7 @@ func (m *Merger) Write(path string) error {
 		s.Pools = append(s.Pools, *p)
 	}
 	slices.SortFunc(s.Pools, event.ComparePools)
-	numbers := m.forest.harvest(s)
+	numbers := m.forest.fill(s)
 	for at := range m.accounts {
 		a := &m.accounts[at]
 		if a.spread.Inputs == 0 {

@@ -69,8 +69,8 @@ func (f *forest) module(m *event.Module) int32 {
 	return i
 }
 
-// planting adds the stacks of one recording to the forest.
-type planting struct {
+// stackAdder adds the stacks of one recording to the forest.
+type stackAdder struct {
 	f       *forest
 	r       *recording.Reader
 	modules map[uint32]event.Module
@@ -78,8 +78,8 @@ type planting struct {
 	nodes   map[uint32]int32
 }
 
-func (f *forest) planting(r *recording.Reader) *planting {
-	p := &planting{f, r, make(map[uint32]event.Module), make(map[uint32]int32), make(map[uint32]int32)}
+func (f *forest) adder(r *recording.Reader) *stackAdder {
+	p := &stackAdder{f, r, make(map[uint32]event.Module), make(map[uint32]int32), make(map[uint32]int32)}
 	for _, m := range r.Modules() {
 		p.modules[m.ID] = m
 	}
@@ -87,16 +87,16 @@ func (f *forest) planting(r *recording.Reader) *planting {
 }
 
 // stack returns the node of a stack; 0 if it is not known.
-func (p *planting) stack(id uint32) int32 {
+func (s *stackAdder) stack(id uint32) int32 {
 	at := int32(0)
 	var way []uint32
-	for id != 0 && len(way) < p.r.Nodes().Len() {
-		n, ok := p.nodes[id]
+	for id != 0 && len(way) < s.r.Nodes().Len() {
+		n, ok := s.nodes[id]
 		if ok {
 			at = n
 			break
 		}
-		v, ok := p.r.Nodes().Get(id)
+		v, ok := s.r.Nodes().Get(id)
 		if !ok {
 			break
 		}
@@ -104,28 +104,28 @@ func (p *planting) stack(id uint32) int32 {
 		id = v.Parent
 	}
 	for _, id := range slices.Backward(way) {
-		v, _ := p.r.Nodes().Get(id)
-		k := node{at, p.pc(v.PC), v.Truncated}
-		at = number(p.f.nodeAt, &p.f.nodes, k, k)
-		p.nodes[id] = at
+		v, _ := s.r.Nodes().Get(id)
+		k := node{at, s.pc(v.PC), v.Truncated}
+		at = number(s.f.nodeAt, &s.f.nodes, k, k)
+		s.nodes[id] = at
 	}
 	return at
 }
 
-func (p *planting) pc(id uint32) int32 {
-	i, ok := p.pcs[id]
+func (s *stackAdder) pc(id uint32) int32 {
+	i, ok := s.pcs[id]
 	if ok {
 		return i
 	}
-	v, _ := p.r.PCs().Get(id)
-	frames := p.r.Frames(id)
-	k := pc{module: -1, interrupted: v.Interrupted, frames: number(p.f.framesAt, &p.f.frames, readsAs(frames), frames)}
+	v, _ := s.r.PCs().Get(id)
+	frames := s.r.Frames(id)
+	k := pc{module: -1, interrupted: v.Interrupted, frames: number(s.f.framesAt, &s.f.frames, readsAs(frames), frames)}
 	_, k.pool = v.Pool()
-	if m, ok := p.modules[v.Module]; ok && v.Module != 0 {
-		k.module, k.offset = p.f.module(&m), v.Addr-m.Bias
+	if m, ok := s.modules[v.Module]; ok && v.Module != 0 {
+		k.module, k.offset = s.f.module(&m), v.Addr-m.Bias
 	}
-	i = number(p.f.pcAt, &p.f.pcs, k, k)
-	p.pcs[id] = i
+	i = number(s.f.pcAt, &s.f.pcs, k, k)
+	s.pcs[id] = i
 	return i
 }
 
@@ -159,9 +159,9 @@ type account struct {
 	spread recording.Spread
 }
 
-// harvest numbers everything again, in an order that depends only on the contents, and fills in the tables. numbers are
+// fill renumbers everything, in an order that depends only on the contents, and fills in the tables. numbers are
 // the nodes' new numbers.
-func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
+func (f *forest) fill(s *recording.Sums) (numbers []uint32) {
 	modules := order(len(f.modules), func(a, b int32) int {
 		x, y := &f.modules[a], &f.modules[b]
 		return cmp.Or(cmp.Compare(x.path, y.path), cmp.Compare(x.build, y.build))
@@ -214,7 +214,7 @@ func (f *forest) harvest(s *recording.Sums) (numbers []uint32) {
 		}
 		s.Modules = append(s.Modules, m)
 	}
-	return f.harvestNodes(s, pcNumber)
+	return f.fillNodes(s, pcNumber)
 }
 
 // firstAddress is the address of the first module. Modules below it are linked to a fixed address.
@@ -251,8 +251,8 @@ func (f *forest) layOut(modules []int32) []event.Module {
 	return out
 }
 
-// harvestNodes walks the tree from its root.
-func (f *forest) harvestNodes(s *recording.Sums, pcNumber []uint32) (numbers []uint32) {
+// fillNodes walks the tree from its root.
+func (f *forest) fillNodes(s *recording.Sums, pcNumber []uint32) (numbers []uint32) {
 	// A node's first child, and the next child of its parent; 0: there is none.
 	first, next := make([]int32, len(f.nodes)), make([]int32, len(f.nodes))
 	for i := len(f.nodes) - 1; i > 0; i-- {

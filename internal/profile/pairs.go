@@ -7,21 +7,21 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// judgePairs removes pairs that only seem mismatched. If a program has its own operator new, the recording has the
+// dropFalsePairs removes pairs that only seem mismatched. If a program has its own operator new, the recording has the
 // malloc within it, while a library may free such blocks with the operator delete of another library.
-func (p *Profile) judgePairs(list []event.Pair) []event.Pair {
+func (p *Profile) dropFalsePairs(list []event.Pair) []event.Pair {
 	return slices.DeleteFunc(slices.Clone(list), func(x event.Pair) bool {
 		if x.Mismatch&event.MismatchFunction == 0 {
 			return false
 		}
-		alloc, free := p.within(x.Stack, x.Alloc, "operator new"), p.within(x.FreeStack, x.Free, "operator delete")
-		return alloc == free
+		return p.operatorFamily(x.Stack, x.Alloc, "operator new") ==
+			p.operatorFamily(x.FreeStack, x.Free, "operator delete")
 	})
 }
 
-// within returns the family of a function that was called at a stack: the caller's, if the caller is an operator of
-// that name.
-func (p *Profile) within(stack uint32, f event.Func, operator string) event.Family {
+// operatorFamily returns the family of a function that was called at a stack: the caller's, if the caller is an
+// operator of that name.
+func (p *Profile) operatorFamily(stack uint32, f event.Func, operator string) event.Family {
 	if f.Family() != event.FamilyC || stack == 0 {
 		return f.Family()
 	}

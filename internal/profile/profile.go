@@ -113,7 +113,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	}
 	p.symbols.load(r)
 	p.Counts = r.Counts()
-	p.Mismatches = p.judgePairs(r.Pairs())
+	p.Mismatches = p.dropFalsePairs(r.Pairs())
 	p.Pools = r.Pools()
 	p.StackMemory = stackMemory(r.StackUse())
 	for _, s := range sum.Stacks {

@@ -67,8 +67,8 @@ func (c *cells) reset() {
 	c.list = c.list[:0]
 }
 
-// sheets pools the cells of blocks of events.
-var sheets = sync.Pool{New: func() any { return new(cells) }}
+// cellsPool pools the cells of blocks of events.
+var cellsPool = sync.Pool{New: func() any { return new(cells) }}
 
 // places maps a stack and a label to a number, initially 0.
 type places struct {

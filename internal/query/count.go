@@ -95,21 +95,21 @@ func (k *count) openLive() error {
 	return err
 }
 
-// sheet counts one block of events. Its levels begin at 0.
-type sheet struct {
+// blockCount counts one block of events. Its levels begin at 0.
+type blockCount struct {
 	*count
 	c      *cells
 	before bool // some of its events precede the range
 	began  bool
 	all    level
-	times  timeSheet
-	copies reallocSheet
+	times  blockTimes
+	copies blockReallocs
 }
 
 // collect is a collector.
 func (k *count) collect(b recording.Stretch) (observer, func()) {
 	label := k.labeler(b)
-	s := &sheet{count: k, c: sheets.Get().(*cells), before: b.First < k.From && k.begin < k.From}
+	s := &blockCount{count: k, c: cellsPool.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
 	if s.times.timer = k.timer; k.time {
 		s.times.allocs = *timedPool.Get().(*[]timed)
@@ -152,41 +152,41 @@ func (k *count) collect(b recording.Stretch) (observer, func()) {
 }
 
 // add counts an event; in says whether it is in the range.
-func (s *sheet) add(c *cell, n, ref uint64, e *event.Event, in bool) {
+func (b *blockCount) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 	switch {
 	case !in:
 	case e.Kind == event.Alloc:
 		c.alloc(e)
-		if s.depths != nil && s.noStacks {
-			c.Depth = max(c.Depth, s.depths.Of(e.Stack))
+		if b.depths != nil && b.noStacks {
+			c.Depth = max(c.Depth, b.depths.Of(e.Stack))
 		}
 	default:
 		c.free(e)
 	}
-	if s.live && n < s.At {
+	if b.live && n < b.At {
 		c.live(e)
 	}
-	if s.peak && n < s.PeakAt {
+	if b.peak && n < b.PeakAt {
 		c.peak(e)
 	}
-	if s.leaked && n >= s.From && s.refFrom <= ref && ref < s.refTo {
+	if b.leaked && n >= b.From && b.refFrom <= ref && ref < b.refTo {
 		c.leaked(e)
 	}
-	if !s.ownPeaks || n >= s.To {
+	if !b.ownPeaks || n >= b.To {
 		return
 	}
-	if n >= s.From && !s.began {
-		s.begin()
+	if n >= b.From && !b.began {
+		b.begin()
 	}
-	c.move(e, s.began)
-	s.all.move(e, s.began)
+	c.move(e, b.began)
+	b.all.move(e, b.began)
 }
 
 // begin begins the range: maxima count from here.
-func (s *sheet) begin() {
-	s.began = true
-	s.c.begin()
-	s.all.most = s.all.now
+func (b *blockCount) begin() {
+	b.began = true
+	b.c.begin()
+	b.all.most = b.all.now
 }
 
 func (c *cells) begin() {
@@ -220,7 +220,7 @@ func (l *level) follow(o level, fresh, counts bool) {
 }
 
 // add adds the sums of the next block of events. within says whether the block has a part of the range.
-func (k *count) add(s *sheet, within bool) {
+func (k *count) add(s *blockCount, within bool) {
 	if within && !s.began {
 		s.begin()
 	}
@@ -243,7 +243,7 @@ func (k *count) add(s *sheet, within bool) {
 		s.times.add(func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
 	}
 	s.c.reset()
-	sheets.Put(s.c)
+	cellsPool.Put(s.c)
 }
 
 // start begins the range with what is live.

@@ -64,7 +64,7 @@ func (a *ask) each(from, to uint64, yield func(*recording.Batch) error) error {
 	if failed != nil {
 		return failed
 	}
-	return a.kept(err, to-from)
+	return a.noteDamage(err, to-from)
 }
 
 // folded reports whether an error says that events were folded or merged, so that there are sums only.

@@ -85,7 +85,7 @@ func (f *stackFilter) stack(id uint32) mark {
 		return m
 	}
 	var m mark
-	f.buf = f.s.way(f.buf[:0], id, func(id uint32) bool {
+	f.buf = f.s.pathToRoot(f.buf[:0], id, func(id uint32) bool {
 		known, ok := f.nodes[id]
 		m = known
 		return ok

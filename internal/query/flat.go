@@ -46,13 +46,13 @@ func (a *ask) table(c *cells) (*Table, error) {
 	if err := p.find(); err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r Row) bool { return a.nothing(&r) })
+	rows = slices.DeleteFunc(rows, func(r Row) bool { return a.isZero(&r) })
 	sortRows(rows, a.Metrics[0])
 	return &Table{Answer: a.Answer, Rows: rows}, nil
 }
 
-// nothing reports whether all requested metrics of a row are 0.
-func (a *ask) nothing(r *Row) bool {
+// isZero reports whether all requested metrics of a row are 0.
+func (a *ask) isZero(r *Row) bool {
 	sums := false
 	for _, m := range a.Metrics {
 		if sums = sums || m.Sums(); m.Of(&r.Total, 1e9) != 0 || m.Of(&r.Self, 1e9) != 0 {

@@ -18,7 +18,7 @@ type forest struct {
 	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
 	cells  []int32            // of each cell: its node
 	stack  []uint32           // of each node: a stack that ends there
-	way    []uint32
+	path   []uint32
 }
 
 // newForest adds the stacks of cells. If frames is false, it has the groups of blocks only.
@@ -104,14 +104,14 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 		by = ByLine
 	}
 	key := func(id uint32) uint64 { return uint64(label)<<32 | uint64(id) }
-	f.way = f.a.way(f.way[:0], stack, func(id uint32) bool {
+	f.path = f.a.pathToRoot(f.path[:0], stack, func(id uint32) bool {
 		n, ok := f.node[key(id)]
 		if ok {
 			at = n
 		}
 		return ok
 	})
-	for _, id := range slices.Backward(f.way) {
+	for _, id := range slices.Backward(f.path) {
 		n, _ := f.a.Reader.Nodes().Get(id)
 		for _, g := range slices.Backward(f.pc(by, n.PC)) {
 			at = f.down(at, g)

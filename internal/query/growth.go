@@ -41,7 +41,7 @@ func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Sus
 		}
 		last := len(live) - 1
 		x := Suspect{Group: r.Group, Begin: r.Points[0].Live, End: r.Points[last].Live,
-			Slope: slope(series.Times, live), Confidence: min(rising(live), rising(live[2*last/3:]))}
+			Slope: slope(series.Times, live), Confidence: min(kendallTau(live), kendallTau(live[2*last/3:]))}
 		if x.Confidence >= confidence && x.Slope > 0 {
 			list = append(list, x)
 		}
@@ -50,8 +50,8 @@ func Growth(ctx context.Context, s *Source, q *Query, confidence float64) ([]Sus
 	return list, series, nil
 }
 
-// rising returns Kendall's tau of a sequence against its order. Equal pairs count for neither side.
-func rising(v []float64) float64 {
+// kendallTau returns Kendall's tau of a sequence against its order. Equal pairs count for neither side.
+func kendallTau(v []float64) float64 {
 	sum := 0
 	for i := range v {
 		for j := range i {

@@ -97,7 +97,7 @@ type distribution struct {
 	a              *ask
 	refFrom, refTo uint64 // allocations of the range
 	sizes          sizes
-	jumps          jumpSheet
+	jumps          blockJumps
 }
 
 // collect is a collector.

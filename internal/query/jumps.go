@@ -88,29 +88,29 @@ func (p *sizePairs) sorted() []SizePair {
 	return list
 }
 
-// jumpSheet has the reallocations of one block of events. The deallocation of each comes before its allocation.
-type jumpSheet struct {
+// blockJumps has the reallocations of one block of events. The deallocation of each comes before its allocation.
+type blockJumps struct {
 	Jumps
 	pairs sizePairs
 	old   oldBlocks
 	open  []jump // their deallocation is in an earlier block of events; at most one per thread
 }
 
-func (s *jumpSheet) take(x *jump) {
-	s.Jumps.take(x)
+func (b *blockJumps) take(x *jump) {
+	b.Jumps.take(x)
 	pair := SizePair{x.old, x.now, x.weight, 0}
 	if x.inPlace {
 		pair.InPlace = x.weight
 	}
-	s.pairs.add(pair)
+	b.pairs.add(pair)
 }
 
 // observe takes an event; counts says whether it counts.
-func (s *jumpSheet) observe(e *event.Event, counts bool) {
+func (b *blockJumps) observe(e *event.Event, counts bool) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	old, known := s.old.observe(e)
+	old, known := b.old.observe(e)
 	if e.Kind == event.Free {
 		return
 	}
@@ -118,33 +118,33 @@ func (s *jumpSheet) observe(e *event.Event, counts bool) {
 	x := jump{e.Thread, old.size, e.Size, e.Flags&event.InPlace != 0, weight}
 	switch {
 	case counts && !known:
-		s.open = append(s.open, x)
+		b.open = append(b.open, x)
 	case counts && old.is:
-		s.take(&x)
+		b.take(&x)
 	}
 }
 
 // add adds the reallocations of the next block of events.
-func (s *jumpSheet) add(o *jumpSheet) {
+func (b *blockJumps) add(o *blockJumps) {
 	for _, x := range o.open {
-		if old := s.old[x.thread]; old.is {
+		if old := b.old[x.thread]; old.is {
 			x.old = old.size
-			s.take(&x)
+			b.take(&x)
 		}
 	}
 	for i := range Classes {
-		s.Grown[i].add(o.Grown[i])
-		s.Shrunk[i].add(o.Shrunk[i])
+		b.Grown[i].add(o.Grown[i])
+		b.Shrunk[i].add(o.Shrunk[i])
 	}
-	s.Same += o.Same
-	s.InPlace += o.InPlace
-	s.pairs.others += o.pairs.others
+	b.Same += o.Same
+	b.InPlace += o.InPlace
+	b.pairs.others += o.pairs.others
 	for _, x := range o.pairs.of {
-		s.pairs.add(*x)
+		b.pairs.add(*x)
 	}
-	if s.old == nil {
-		s.old = o.old
+	if b.old == nil {
+		b.old = o.old
 		return
 	}
-	maps.Copy(s.old, o.old)
+	maps.Copy(b.old, o.old)
 }

@@ -66,12 +66,12 @@ func TestJumpsAcrossBlocks(t *testing.T) {
 	freed := event.Event{Kind: event.Free, Thread: 3, Flags: event.Realloc, Size: 100}
 	made := event.Event{Kind: event.Alloc, Thread: 3, Flags: event.Realloc, Size: 130}
 	other := event.Event{Kind: event.Alloc, Thread: 4, Flags: event.Realloc, Size: 1}
-	var all, first, second, third jumpSheet
+	var all, first, second, third blockJumps
 	first.observe(&freed, false)
 	second.observe(&other, true) // of a block that was not live
 	third.observe(&made, true)
 	third.observe(&made, true) // likewise
-	for _, s := range []*jumpSheet{&first, &second, &third} {
+	for _, s := range []*blockJumps{&first, &second, &third} {
 		all.add(s)
 	}
 	want := Jumps{}

@@ -16,14 +16,14 @@ type LeakFilter struct {
 }
 
 // suppress reports whether a rule suppresses a stack, and adds its bytes and blocks to that rule.
-func (k *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) bool {
-	if len(k.Rules.Rules()) == 0 {
+func (l *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) bool {
+	if len(l.Rules.Rules()) == 0 {
 		return false
 	}
-	if k.matches == nil {
-		k.matches = &ruleMatches{s: s, rules: k.Rules, pcs: make(map[uint32]int), nodes: make(map[uint32]int)}
+	if l.matches == nil {
+		l.matches = &ruleMatches{s: s, rules: l.Rules, pcs: make(map[uint32]int), nodes: make(map[uint32]int)}
 	}
-	return k.Rules.leaveOut(k.matches.stack(stack), bytes, blocks)
+	return l.Rules.leaveOut(l.matches.stack(stack), bytes, blocks)
 }
 
 // Leaks are the call stacks whose blocks were allocated in the range and never freed.
@@ -32,8 +32,8 @@ type Leaks struct {
 	Left   profile.Leak // what is left out because it belongs to the runtime
 }
 
-// steady is the least confidence at which growth is reported.
-const steady = .8
+// minConfidence is the least confidence at which growth is reported.
+const minConfidence = .8
 
 // FindLeaks answers with the leaks that the query selects and the filter does not know. more are metrics besides
 // leaked, leaked-blocks and allocations.
@@ -66,7 +66,7 @@ func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more 
 func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]Suspect, error) {
 	about := *q
 	about.By = ByStack
-	list, _, err := Growth(ctx, s, &about, steady)
+	list, _, err := Growth(ctx, s, &about, minConfidence)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 		if err := p.find(); err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows[1:], func(r Row) bool { return a.nothing(&r) })
+		rows = slices.DeleteFunc(rows[1:], func(r Row) bool { return a.isZero(&r) })
 		sortRows(rows, a.Metrics[0])
 		tables = append(tables, &Table{Answer: a.Answer, Rows: rows})
 	}

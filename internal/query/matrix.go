@@ -59,12 +59,12 @@ func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) 
 }
 
 // collect is a collector.
-func (m *crossings) collect(recording.Stretch) (observer, func()) {
-	part := &crossings{a: m.a}
+func (c *crossings) collect(recording.Stretch) (observer, func()) {
+	part := &crossings{a: c.a}
 	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
-			if !counts[i] || e.Kind != event.Free || n < m.a.From || n >= m.a.To {
+			if !counts[i] || e.Kind != event.Free || n < c.a.From || n >= c.a.To {
 				continue
 			}
 			x := Crossing{Allocated: e.BornBy, Freed: e.Thread}
@@ -79,33 +79,33 @@ func (m *crossings) collect(recording.Stretch) (observer, func()) {
 		}
 	}
 	return observe, func() {
-		m.total.add(&part.total)
+		c.total.add(&part.total)
 		for _, x := range part.list {
-			m.add(x)
+			c.add(x)
 		}
 	}
 }
 
-func (m *crossings) add(x Crossing) {
-	places := &m.places
+func (c *crossings) add(x Crossing) {
+	places := &c.places
 	if x.Unseen {
-		places = &m.unseen
+		places = &c.unseen
 	}
 	p := places.at(uint64(x.Allocated)<<32 | uint64(x.Freed))
 	if *p == 0 {
-		m.list = append(m.list, x)
-		*p = uint32(len(m.list))
+		c.list = append(c.list, x)
+		*p = uint32(len(c.list))
 		return
 	}
-	m.list[*p-1].Blocks += x.Blocks
-	m.list[*p-1].Bytes += x.Bytes
+	c.list[*p-1].Blocks += x.Blocks
+	c.list[*p-1].Bytes += x.Bytes
 }
 
-func (m *crossings) matrix() *Matrix {
-	m.a.Total.add(&m.total)
-	slices.SortFunc(m.list, func(a, b Crossing) int {
+func (c *crossings) matrix() *Matrix {
+	c.a.Total.add(&c.total)
+	slices.SortFunc(c.list, func(a, b Crossing) int {
 		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated),
 			cmp.Compare(a.Freed, b.Freed))
 	})
-	return &Matrix{Answer: m.a.Answer, Cells: m.list}
+	return &Matrix{Answer: c.a.Answer, Cells: c.list}
 }

@@ -146,22 +146,22 @@ type activity struct {
 	threads map[uint32]*tally.Thread
 }
 
-func (d *activity) observe(e *event.Event) {
+func (a *activity) observe(e *event.Event) {
 	n, bytes := e.Weight()
 	if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
-		d.funcs[f] += n // both events of a realloc are one call
+		a.funcs[f] += n // both events of a realloc are one call
 	}
-	t := d.threads[e.Thread]
+	t := a.threads[e.Thread]
 	if t == nil {
 		t = &tally.Thread{}
-		d.threads[e.Thread] = t
+		a.threads[e.Thread] = t
 	}
 	switch {
 	case e.Kind == event.Alloc:
 		t.Allocations += n
 		t.Bytes += bytes
 	case e.Func == event.FuncUnknown:
-		d.unseen += n
+		a.unseen += n
 	default:
 		t.Deallocations += n
 		t.FreedBytes += bytes
@@ -174,12 +174,12 @@ func (d *activity) observe(e *event.Event) {
 	}
 }
 
-func (d *activity) addTo(p *profile.Profile) {
-	for f, n := range d.funcs {
+func (a *activity) addTo(p *profile.Profile) {
+	for f, n := range a.funcs {
 		p.Totals.Funcs[f] += n
 	}
-	p.Totals.Unseen += d.unseen
-	for i, o := range d.threads {
+	p.Totals.Unseen += a.unseen
+	for i, o := range a.threads {
 		if uint64(i) >= uint64(len(p.Threads)) {
 			continue
 		}

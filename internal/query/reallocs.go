@@ -9,8 +9,8 @@ import (
 // the size of the block that is being reallocated.
 type reallocs map[uint32]uint64
 
-// reallocSheet has the reallocations of one block of events.
-type reallocSheet struct {
+// blockReallocs has the reallocations of one block of events.
+type blockReallocs struct {
 	old  oldBlocks
 	open []unpairedRealloc // their deallocation is in an earlier block of events; at most one per thread
 }
@@ -20,16 +20,16 @@ type oldBlocks map[uint32]oldBlock
 
 // observe takes the deallocation or the allocation of a reallocation. For an allocation it returns the old block; known
 // says whether the thread's events before it were seen.
-func (f *oldBlocks) observe(e *event.Event) (old oldBlock, known bool) {
-	if *f == nil {
-		*f = make(oldBlocks)
+func (o *oldBlocks) observe(e *event.Event) (old oldBlock, known bool) {
+	if *o == nil {
+		*o = make(oldBlocks)
 	}
 	if e.Kind == event.Free {
-		(*f)[e.Thread] = oldBlock{e.Size, true}
+		(*o)[e.Thread] = oldBlock{e.Size, true}
 		return oldBlock{}, false
 	}
-	old, known = (*f)[e.Thread]
-	(*f)[e.Thread] = oldBlock{}
+	old, known = (*o)[e.Thread]
+	(*o)[e.Thread] = oldBlock{}
 	return old, known
 }
 
@@ -47,11 +47,11 @@ type unpairedRealloc struct {
 }
 
 // observe takes an event; number is the index of its cell plus 1; 0: it does not count.
-func (s *reallocSheet) observe(e *event.Event, number uint32, c *cells) {
+func (b *blockReallocs) observe(e *event.Event, number uint32, c *cells) {
 	if e.Flags&event.Realloc == 0 {
 		return
 	}
-	old, known := s.old.observe(e)
+	old, known := b.old.observe(e)
 	if e.Kind == event.Free {
 		return
 	}
@@ -62,7 +62,7 @@ func (s *reallocSheet) observe(e *event.Event, number uint32, c *cells) {
 	switch {
 	case !known:
 		n, _ := e.Weight()
-		s.open = append(s.open, unpairedRealloc{e.Thread, number, size, n})
+		b.open = append(b.open, unpairedRealloc{e.Thread, number, size, n})
 	case number > 0:
 		n, _ := e.Weight()
 		c.list[number-1].Copied += n * min(old.size, size)
@@ -70,7 +70,7 @@ func (s *reallocSheet) observe(e *event.Event, number uint32, c *cells) {
 }
 
 // add adds the reallocations of the next block of events; of finds the values of its cells.
-func (r reallocs) add(s *reallocSheet, of func(number uint32) *Values) {
+func (r reallocs) add(s *blockReallocs, of func(number uint32) *Values) {
 	for _, x := range s.open {
 		if x.number > 0 {
 			of(x.number).Copied += x.weight * min(r[x.thread], x.size)
@@ -85,7 +85,7 @@ func (r reallocs) add(s *reallocSheet, of func(number uint32) *Values) {
 
 // collect is a collector that only notes which blocks are being reallocated.
 func (r reallocs) collect(recording.Stretch) (observer, func()) {
-	var s reallocSheet
+	var s blockReallocs
 	observe := func(b *recording.Batch, _ []bool) {
 		for i := range b.Events {
 			if e := &b.Events[i]; e.Kind <= event.Free {

@@ -23,15 +23,15 @@ func (a *ask) scan(from, to uint64, f recording.Fields, list ...collector) error
 	if a.q.Lifetimes != nil {
 		f |= recording.Times
 	}
-	return a.show(from, to, f|recording.Sizes, a.counter, list...)
+	return a.scanSelected(from, to, f|recording.Sizes, a.counter, list...)
 }
 
 // scanAll is scan for collectors to which the selection of blocks does not matter or is not yet known.
 func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) error {
-	return a.show(from, to, f, noBlocks, list...)
+	return a.scanSelected(from, to, f, noBlocks, list...)
 }
 
-func (a *ask) show(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
+func (a *ask) scanSelected(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
 	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
 		observers, dones := make([]observer, len(list)), make([]func(), len(list))
 		for i, begin := range list {
@@ -53,7 +53,7 @@ func (a *ask) show(from, to uint64, f recording.Fields, selected func() selectio
 			a.progress(min(b.First+b.Events, to)-from, to-from)
 		}
 	})
-	return a.kept(err, to-from)
+	return a.noteDamage(err, to-from)
 }
 
 // progress reports progress, if that is wanted.
@@ -63,8 +63,8 @@ func (a *ask) progress(done, total uint64) {
 	}
 }
 
-// kept notes damage after total events in the answer. Other errors are returned.
-func (a *ask) kept(err error, total uint64) error {
+// noteDamage notes damage after total events in the answer. Other errors are returned.
+func (a *ask) noteDamage(err error, total uint64) error {
 	a.progress(total, total)
 	if err != nil && a.ctx.Err() == nil && !folded(err) {
 		a.Missing, err = err.Error(), nil

@@ -242,8 +242,8 @@ type developing struct {
 	level int64 // live bytes of everything that is selected
 }
 
-// stepSheet is what a block of events did within one step. Its level begins at 0.
-type stepSheet struct {
+// blockStep is what a block of events did within one step. Its level begins at 0.
+type blockStep struct {
 	step   int
 	first  uint64 // event
 	level  level
@@ -256,20 +256,20 @@ type stackPoint struct {
 }
 
 // point returns the point of a stack; cells has its index in points plus 1.
-func (p *stepSheet) point(cells *places, stack, label uint32) *Point {
+func (b *blockStep) point(cells *places, stack, label uint32) *Point {
 	at := cells.at(stack, label)
 	if *at == 0 {
-		p.points = append(p.points, stackPoint{stack: stack, label: label})
-		*at = uint32(len(p.points))
+		b.points = append(b.points, stackPoint{stack: stack, label: label})
+		*at = uint32(len(b.points))
 	}
-	return &p.points[*at-1].Point
+	return &b.points[*at-1].Point
 }
 
 // collect is a collector.
 func (d *developing) collect(b recording.Stretch) (observer, func()) {
 	label := d.labeler(b)
-	var list []*stepSheet
-	var p *stepSheet
+	var list []*blockStep
+	var p *blockStep
 	var cells places // of p
 	last := len(d.out.Times) - 1
 	observe := func(b *recording.Batch, counts []bool) {
@@ -299,7 +299,7 @@ func (d *developing) collect(b recording.Stretch) (observer, func()) {
 }
 
 // next begins what comes after p, which may be nil, at an event. cells is empty then.
-func (d *developing) next(p *stepSheet, cells *places, n uint64, time int64) *stepSheet {
+func (d *developing) next(p *blockStep, cells *places, n uint64, time int64) *blockStep {
 	step := 0
 	if n >= d.From { // the first step that ends after the event
 		step = 1 + sort.Search(len(d.out.Times)-2, func(i int) bool { return d.out.Times[i+1] >= time })
@@ -309,16 +309,16 @@ func (d *developing) next(p *stepSheet, cells *places, n uint64, time int64) *st
 			*cells.at(p.points[i].stack, p.points[i].label) = 0
 		}
 	}
-	return &stepSheet{step: step, first: n}
+	return &blockStep{step: step, first: n}
 }
 
 // observe counts an event at its point.
-func (p *stepSheet) observe(point *Point, e *event.Event) {
-	p.level.move(e, true)
+func (b *blockStep) observe(point *Point, e *event.Event) {
+	b.level.move(e, true)
 	move(&point.Live, &point.LiveBlocks, e)
 	weight, bytes := e.Weight()
 	switch {
-	case p.step == 0:
+	case b.step == 0:
 	case e.Kind == event.Alloc:
 		point.Allocations += weight
 		point.Bytes += bytes
@@ -339,7 +339,7 @@ func (d *developing) upTo(step int, n uint64) {
 }
 
 // add adds what comes next.
-func (d *developing) add(p *stepSheet) {
+func (d *developing) add(p *blockStep) {
 	d.upTo(p.step, p.first)
 	top := &d.out.Top[p.step]
 	*top = max(*top, uint64(max(d.level+p.level.most, 0)))

@@ -78,9 +78,9 @@ func (s *Source) Frames(stack uint32) []profile.Frame {
 	return s.Profile.AppendFrames(nil, stack)
 }
 
-// way returns the nodes of the calling-context tree from a stack to its root, or up to the first node, excluded, for
-// which stop returns true.
-func (s *Source) way(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
+// pathToRoot returns the nodes of the calling-context tree from a stack to its root, or up to the first node, excluded,
+// for which stop returns true.
+func (s *Source) pathToRoot(buf []uint32, stack uint32, stop func(id uint32) bool) []uint32 {
 	nodes := s.Reader.Nodes()
 	for stack != 0 && !stop(stack) {
 		n, ok := nodes.Get(stack)

@@ -48,7 +48,7 @@ func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 		if one.By == ByThread && q.Names != nil {
 			x.label = q.Names.Thread(x.label)
 		}
-		if r := (Row{Self: x.Values, Total: x.Values}); !a.nothing(&r) {
+		if r := (Row{Self: x.Values, Total: x.Values}); !a.isZero(&r) {
 			t.Rows = append(t.Rows, StackRow{Stack: x.stack, Label: x.label, Values: x.Values})
 		}
 	}

@@ -109,19 +109,19 @@ type ruleMatches struct {
 	s          *Source
 	rules      *Suppressions
 	pcs, nodes map[uint32]int
-	way        []uint32
+	path       []uint32
 }
 
 func (m *ruleMatches) stack(id uint32) int {
 	first := len(m.rules.Rules())
-	m.way = m.s.way(m.way[:0], id, func(id uint32) bool {
+	m.path = m.s.pathToRoot(m.path[:0], id, func(id uint32) bool {
 		known, ok := m.nodes[id]
 		if ok {
 			first = known
 		}
 		return ok
 	})
-	for _, id := range slices.Backward(m.way) {
+	for _, id := range slices.Backward(m.path) {
 		n, _ := m.s.Reader.Nodes().Get(id)
 		rule, ok := m.pcs[n.PC]
 		if !ok {
@@ -134,8 +134,8 @@ func (m *ruleMatches) stack(id uint32) int {
 	return first
 }
 
-func (r *Suppression) matches(name string) bool {
-	return name != "" && glob(r.Pattern, name)
+func (s *Suppression) matches(name string) bool {
+	return name != "" && glob(s.Pattern, name)
 }
 
 // glob matches as LeakSanitizer does.

@@ -55,8 +55,8 @@ func (th *threadTime) passed(at, owed int64) uint64 {
 	return uint64(gap - out)
 }
 
-// timeSheet has the allocations of one block of events. Their times are known only after the blocks before it.
-type timeSheet struct {
+// blockTimes has the allocations of one block of events. Their times are known only after the blocks before it.
+type blockTimes struct {
 	*timer
 	numbers places // indexes of threads plus 1
 	ids     []uint32
@@ -74,39 +74,39 @@ type timed struct {
 var timedPool = sync.Pool{New: func() any { return new([]timed) }}
 
 // observe takes an event; number is the index of its cell plus 1; 0: it does not count.
-func (s *timeSheet) observe(e *event.Event, number uint32) {
-	p := s.numbers.at(e.Thread, 0)
+func (b *blockTimes) observe(e *event.Event, number uint32) {
+	p := b.numbers.at(e.Thread, 0)
 	if *p == 0 {
-		s.ids, s.owed = append(s.ids, e.Thread), append(s.owed, 0)
-		*p = uint32(len(s.ids))
+		b.ids, b.owed = append(b.ids, e.Thread), append(b.owed, 0)
+		*p = uint32(len(b.ids))
 	}
-	owed := &s.owed[*p-1]
+	owed := &b.owed[*p-1]
 	switch e.Kind {
 	case event.Alloc:
-		s.allocs = append(s.allocs, timed{e.Time, *owed + s.alloc, *p - 1, number})
+		b.allocs = append(b.allocs, timed{e.Time, *owed + b.alloc, *p - 1, number})
 		*owed = 0
 	case event.Fail, event.Map:
-		*owed += s.alloc
+		*owed += b.alloc
 	default:
-		*owed += s.free
+		*owed += b.free
 	}
 }
 
 // add adds the allocations of the next block of events; of finds the values of its cells.
-func (s *timeSheet) add(of func(number uint32) *Values) {
-	threads := make([]*threadTime, len(s.ids))
-	for i, id := range s.ids {
-		threads[i] = s.of(id)
+func (b *blockTimes) add(of func(number uint32) *Values) {
+	threads := make([]*threadTime, len(b.ids))
+	for i, id := range b.ids {
+		threads[i] = b.of(id)
 	}
-	for i := range s.allocs {
-		x := &s.allocs[i]
+	for i := range b.allocs {
+		x := &b.allocs[i]
 		if time := threads[x.thread].passed(x.at, x.owed); x.number > 0 {
 			of(x.number).Time += time
 		}
 	}
 	for i, th := range threads {
-		th.owed += s.owed[i]
+		th.owed += b.owed[i]
 	}
-	s.allocs = s.allocs[:0]
-	timedPool.Put(&s.allocs)
+	b.allocs = b.allocs[:0]
+	timedPool.Put(&b.allocs)
 }

@@ -80,10 +80,10 @@ func compare(t *testing.T, program string, agree int) {
 		t.Fatalf("only %d addresses lie in functions", len(addrs))
 	}
 	got := resolve(t, program, f.BuildID(), addrs)
-	want := judge(t, "addr2line", program, addrs)
+	want := toolFrames(t, "addr2line", program, addrs)
 	var llvm [][]event.Frame
 	if _, err := exec.LookPath("llvm-symbolizer"); err == nil {
-		llvm = judge(t, "llvm-symbolizer", program, addrs)
+		llvm = toolFrames(t, "llvm-symbolizer", program, addrs)
 	}
 	same, tolerated, spelled, bad := 0, 0, 0, 0
 	again, err := symbols.Demangle(got) // so that frames are compared and not demanglers
@@ -122,8 +122,8 @@ func compare(t *testing.T, program string, agree int) {
 	}
 }
 
-// judge asks a tool for the frames of addresses.
-func judge(t *testing.T, tool, program string, addrs []uint64) [][]event.Frame {
+// toolFrames asks a tool for the frames of addresses.
+func toolFrames(t *testing.T, tool, program string, addrs []uint64) [][]event.Frame {
 	t.Helper()
 	frames, err := symbols.Ask(t.Context(), tool, program, addrs)
 	if err != nil {

@@ -39,8 +39,8 @@ func survive(t testing.TB, path string, addrs []uint64) {
 	}
 }
 
-// specimen returns a program with all kinds of sections, and addresses to look up in it.
-func specimen(t testing.TB, flags ...string) ([]byte, []uint64) {
+// sampleProgram returns a program with all kinds of sections, and addresses to look up in it.
+func sampleProgram(t testing.TB, flags ...string) ([]byte, []uint64) {
 	t.Helper()
 	path := build(t, "plain.c", "p", "gcc", append(flags, "-O2", "-Wl,--build-id=sha1")...)
 	b, err := os.ReadFile(path)
@@ -63,7 +63,7 @@ func specimen(t testing.TB, flags ...string) ([]byte, []uint64) {
 }
 
 func TestTruncated(t *testing.T) {
-	b, addrs := specimen(t, "-g")
+	b, addrs := sampleProgram(t, "-g")
 	path := filepath.Join(t.TempDir(), "p")
 	step := len(b)/150 + 1
 	if testing.Short() {
@@ -82,7 +82,7 @@ func TestBitFlips(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p")
 	edges := []byte{0, 1, 0x7f, 0x80, 0xff, 0xfe}
 	for seed, flags := range []string{"-gdwarf-5", "-gdwarf-4", "-gdwarf-3", "-gdwarf-5 -gz"} {
-		b, addrs := specimen(t, strings.Fields(flags)...)
+		b, addrs := sampleProgram(t, strings.Fields(flags)...)
 		f, err := elf.NewFile(readerAt(b))
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func (r readerAt) ReadAt(p []byte, off int64) (int, error) { return copy(p, r[of
 
 // A section that claims to decompress to gigabytes, or really does.
 func TestDecompressionBomb(t *testing.T) {
-	b, addrs := specimen(t, "-g", "-gz")
+	b, addrs := sampleProgram(t, "-g", "-gz")
 	f, err := elf.NewFile(readerAt(b))
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestDecompressionBomb(t *testing.T) {
 
 // A file that shrinks while it is mapped loses its names; the process does not crash.
 func TestShrinks(t *testing.T) {
-	b, addrs := specimen(t, "-g")
+	b, addrs := sampleProgram(t, "-g")
 	path := filepath.Join(t.TempDir(), "p")
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestShrinks(t *testing.T) {
 // FuzzResolve takes any bytes as a program.
 func FuzzResolve(f *testing.F) {
 	for _, flags := range []string{"-gdwarf-5", "-gdwarf-4", "-gdwarf-5 -gz"} {
-		b, _ := specimen(f, strings.Fields(flags)...)
+		b, _ := sampleProgram(f, strings.Fields(flags)...)
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

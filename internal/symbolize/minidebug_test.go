@@ -33,7 +33,7 @@ func TestMiniDebugInfo(t *testing.T) {
 		}
 		got := resolve(t, path, f.BuildID(), addrs)
 		f.Close()
-		for i, w := range judge(t, "addr2line", whole, addrs) {
+		for i, w := range toolFrames(t, "addr2line", whole, addrs) {
 			if len(got[i]) != 1 || len(w) != 1 ||
 				symbols.Spelling(got[i][0].Function) != symbols.Spelling(w[0].Function) {
 				t.Fatalf("%s: %#x: got%s\nwant%s", level, addrs[i], text(got[i]), text(w))

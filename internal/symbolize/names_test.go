@@ -57,7 +57,7 @@ func TestNamesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, whole, ".debug_info")
+	corrupt(t, whole, ".debug_info")
 	if err := os.Chtimes(whole, st.ModTime(), st.ModTime()); err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func TestNamesAreKept(t *testing.T) {
 	}
 }
 
-// spoil overwrites a section's compressed contents.
-func spoil(t *testing.T, path, section string) {
+// corrupt overwrites a section's compressed contents.
+func corrupt(t *testing.T, path, section string) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {

@@ -145,22 +145,22 @@ func TestAnotherBuild(t *testing.T) {
 	hex := fmt.Sprintf("%x", id)
 
 	t.Run("replaced", func(t *testing.T) {
-		nothing(t, Options{}, two, id, addrs, "replaced since it was loaded")
+		expectNoNames(t, Options{}, two, id, addrs, "replaced since it was loaded")
 	})
 	t.Run("without a build id", func(t *testing.T) {
 		bare := filepath.Join(t.TempDir(), "p")
 		run(t, "objcopy", "--remove-section=.note.gnu.build-id", two, bare)
-		nothing(t, Options{}, bare, id, addrs, "missing")
+		expectNoNames(t, Options{}, bare, id, addrs, "missing")
 	})
 	t.Run("gone", func(t *testing.T) {
-		nothing(t, Options{}, one+".gone", id, addrs, "no such file")
+		expectNoNames(t, Options{}, one+".gone", id, addrs, "no such file")
 	})
 	t.Run("not ELF", func(t *testing.T) {
 		text := filepath.Join(t.TempDir(), "p")
 		if err := os.WriteFile(text, []byte("#!/bin/sh\nexit 0\n# long enough to have a header\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		nothing(t, Options{}, text, id, addrs, "not an ELF file")
+		expectNoNames(t, Options{}, text, id, addrs, "not an ELF file")
 	})
 	t.Run("debug file of another build by build id", func(t *testing.T) {
 		dir := t.TempDir()
@@ -209,8 +209,8 @@ func TestAnotherBuild(t *testing.T) {
 	})
 }
 
-// nothing expects no names at all, and a note.
-func nothing(t *testing.T, o Options, path string, id []byte, addrs []uint64, note string) {
+// expectNoNames expects no names at all, and a note.
+func expectNoNames(t *testing.T, o Options, path string, id []byte, addrs []uint64, note string) {
 	t.Helper()
 	got, notes := ask(o, path, id, addrs)
 	if i := slices.IndexFunc(got, func(f []event.Frame) bool { return len(f) > 0 }); i >= 0 {
@@ -259,7 +259,7 @@ func TestSymbolsOnly(t *testing.T) {
 			}
 			got := resolve(t, path, f.BuildID(), addrs)
 			aliases := namesByAddress(t, path, c.dynamic)
-			want := judge(t, "addr2line", path, addrs)
+			want := toolFrames(t, "addr2line", path, addrs)
 			for i, a := range addrs {
 				if len(got[i]) != 1 || got[i][0].File != "" {
 					t.Fatalf("%#x: got%s", a, text(got[i]))

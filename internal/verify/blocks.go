@@ -52,52 +52,52 @@ type block struct {
 var errCut = errors.New("the file ends within it")
 
 // walk goes through all blocks. An error means that the file cannot be read.
-func (w *file) walk() error {
-	w.findFolded()
-	w.whole = min(fileHeader, w.size)
+func (f *file) walk() error {
+	f.findFolded()
+	f.whole = min(fileHeader, f.size)
 	indexed := false
-	for w.whole < w.size {
-		b, err := w.block(w.whole, uint32(len(w.blocks)))
+	for f.whole < f.size {
+		b, err := f.block(f.whole, uint32(len(f.blocks)))
 		if errors.Is(err, errCut) {
-			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: %v (block %d)", w.whole, err,
-				len(w.blocks)))
+			f.missing = append(f.missing, fmt.Sprintf("everything from offset %d on: %v (block %d)", f.whole, err,
+				len(f.blocks)))
 			break
 		}
 		if err != nil {
-			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
-			w.missing = append(w.missing, fmt.Sprintf("everything from offset %d on: it was not checked", w.whole))
+			f.check.problem("block %d at offset %d: %v", len(f.blocks), f.whole, err)
+			f.missing = append(f.missing, fmt.Sprintf("everything from offset %d on: it was not checked", f.whole))
 			break
 		}
-		w.check.require(!indexed, "block %d at offset %d follows the index", len(w.blocks), w.whole)
-		w.check.require(b.kind == typeProcess || len(w.blocks) > 0,
+		f.check.require(!indexed, "block %d at offset %d follows the index", len(f.blocks), f.whole)
+		f.check.require(b.kind == typeProcess || len(f.blocks) > 0,
 			"block %d at offset %d is of type %d: the first block must describe the process",
-			len(w.blocks), w.whole, b.kind)
-		if err := w.look(b); err != nil {
-			w.check.problem("block %d at offset %d: %v", len(w.blocks), w.whole, err)
+			len(f.blocks), f.whole, b.kind)
+		if err := f.look(b); err != nil {
+			f.check.problem("block %d at offset %d: %v", len(f.blocks), f.whole, err)
 		}
 		indexed = b.kind == typeIndex
-		w.blocks = append(w.blocks, b)
-		w.whole = b.offset + blockHeader + int64(b.length)
+		f.blocks = append(f.blocks, b)
+		f.whole = b.offset + blockHeader + int64(b.length)
 	}
-	w.check.What = fmt.Sprintf("%d blocks and their checksums", len(w.blocks)-w.folded)
-	if w.folded > 0 {
-		w.check.What += fmt.Sprintf(", the heads of %d that were folded", w.folded)
+	f.check.What = fmt.Sprintf("%d blocks and their checksums", len(f.blocks)-f.folded)
+	if f.folded > 0 {
+		f.check.What += fmt.Sprintf(", the heads of %d that were folded", f.folded)
 	}
 	if indexed {
-		w.check.What += ", the index"
-	} else if w.whole == w.size {
-		w.missing = append(w.missing, "the index")
+		f.check.What += ", the index"
+	} else if f.whole == f.size {
+		f.missing = append(f.missing, "the index")
 	}
 	return nil
 }
 
 // header reads and checks the header at an offset.
-func (w *file) header(at int64, number uint32) (block, error) {
+func (f *file) header(at int64, number uint32) (block, error) {
 	var h [blockHeader]byte
-	if at+blockHeader > w.size {
+	if at+blockHeader > f.size {
 		return block{}, errCut
 	}
-	if _, err := w.f.ReadAt(h[:], at); err != nil {
+	if _, err := f.f.ReadAt(h[:], at); err != nil {
 		return block{}, err
 	}
 	le := binary.LittleEndian
@@ -109,24 +109,24 @@ func (w *file) header(at int64, number uint32) (block, error) {
 		return b, fmt.Errorf("its number is %d", n)
 	case b.length > maxPayload:
 		return b, fmt.Errorf("it is longer than any block (%d bytes)", b.length)
-	case at+blockHeader+int64(b.length) > w.size:
+	case at+blockHeader+int64(b.length) > f.size:
 		return b, errCut
 	}
 	return b, nil
 }
 
 // block checks the block whose header is at an offset.
-func (w *file) block(at int64, number uint32) (block, error) {
-	b, err := w.header(at, number)
+func (f *file) block(at int64, number uint32) (block, error) {
+	b, err := f.header(at, number)
 	if err != nil {
 		return b, err
 	}
-	if w.isFolded(b, number) {
-		w.folded++
+	if f.isFolded(b, number) {
+		f.folded++
 		return b, nil
 	}
 	sum := crc32.New(castagnoli)
-	if _, err := io.Copy(sum, w.payload(b)); err != nil {
+	if _, err := io.Copy(sum, f.payload(b)); err != nil {
 		return b, err
 	}
 	if sum.Sum32() != b.checksum {
@@ -135,26 +135,26 @@ func (w *file) block(at int64, number uint32) (block, error) {
 	return b, nil
 }
 
-func (w *file) payload(b block) io.Reader {
-	return io.NewSectionReader(w.f, b.offset+blockHeader, int64(b.length))
+func (f *file) payload(b block) io.Reader {
+	return io.NewSectionReader(f.f, b.offset+blockHeader, int64(b.length))
 }
 
 // findFolded collects which blocks are folded. Blocks after them say so.
-func (w *file) findFolded() {
-	w.folds = make(map[[2]uint64]uint64)
-	for at, number := int64(fileHeader), uint32(0); at < w.size; number++ {
-		b, err := w.header(at, number)
+func (f *file) findFolded() {
+	f.folds = make(map[[2]uint64]uint64)
+	for at, number := int64(fileHeader), uint32(0); at < f.size; number++ {
+		b, err := f.header(at, number)
 		if err != nil {
 			return // walk reports it
 		}
 		if b.kind == typeFolded {
-			p, err := io.ReadAll(w.payload(b))
+			p, err := io.ReadAll(f.payload(b))
 			if head, _, bad := parseColumns(p); err == nil && bad == nil &&
 				crc32.Checksum(p, castagnoli) == b.checksum && len(head) == 5 {
 				key := [2]uint64{head[0], head[1]}
-				w.check.require(head[2] <= uint64(number),
+				f.check.require(head[2] <= uint64(number),
 					"block %d says that blocks up to %d are folded, but those come after it", number, head[2])
-				w.folds[key] = max(w.folds[key], head[2])
+				f.folds[key] = max(f.folds[key], head[2])
 			}
 		}
 		at = b.offset + blockHeader + int64(b.length)
@@ -162,36 +162,36 @@ func (w *file) findFolded() {
 }
 
 // isFolded reports whether a block's payload was discarded, except for its head.
-func (w *file) isFolded(b block, number uint32) bool {
+func (f *file) isFolded(b block, number uint32) bool {
 	level := uint64(0)
 	if b.kind == typeSummary {
 		var start [2 * binary.MaxVarintLen64]byte
-		n, _ := io.ReadFull(w.payload(b), start[:])
+		n, _ := io.ReadFull(f.payload(b), start[:])
 		_, size := binary.Uvarint(start[:n]) // the head's length; its first number is the level
 		level, _ = binary.Uvarint(start[max(size, 0):n])
 	}
-	return uint64(number) < w.folds[[2]uint64{uint64(b.kind), level}]
+	return uint64(number) < f.folds[[2]uint64{uint64(b.kind), level}]
 }
 
 // look takes from a block what the other checks need.
-func (w *file) look(b block) error {
+func (f *file) look(b block) error {
 	switch b.kind {
 	case typeTally:
-		w.tally = true // at the end, or before blocks are folded
+		f.tally = true // at the end, or before blocks are folded
 	case typeEnding:
-		return json.NewDecoder(w.payload(b)).Decode(&w.ending)
+		return json.NewDecoder(f.payload(b)).Decode(&f.ending)
 	case typeIndex:
-		p, err := io.ReadAll(w.payload(b))
+		p, err := io.ReadAll(f.payload(b))
 		if err != nil {
 			return err
 		}
-		return w.index(b, p)
+		return f.index(b, p)
 	}
 	return nil
 }
 
 // index compares the index with the blocks before it.
-func (w *file) index(b block, p []byte) error {
+func (f *file) index(b block, p []byte) error {
 	if len(p) < trailer {
 		return errors.New("the index is too short")
 	}
@@ -203,11 +203,11 @@ func (w *file) index(b block, p []byte) error {
 	if err != nil {
 		return fmt.Errorf("the index: %w", err)
 	}
-	if len(head) != 1 || head[0] != uint64(len(w.blocks)) || len(columns[3]) != 4*len(w.blocks) {
-		return fmt.Errorf("the index does not list the %d blocks before it", len(w.blocks))
+	if len(head) != 1 || head[0] != uint64(len(f.blocks)) || len(columns[3]) != 4*len(f.blocks) {
+		return fmt.Errorf("the index does not list the %d blocks before it", len(f.blocks))
 	}
 	types, lengths := bytes.NewReader(columns[1]), bytes.NewReader(columns[2])
-	for i, b := range w.blocks {
+	for i, b := range f.blocks {
 		kind, err1 := binary.ReadUvarint(types)
 		length, err2 := binary.ReadUvarint(lengths)
 		sum := binary.LittleEndian.Uint32(columns[3][4*i:])

@@ -76,7 +76,7 @@ func (v *events) read() (*tally.Summary, error) {
 		v.regions.finish(v.count)
 	}
 	v.order.What = fmt.Sprintf("%d events: times, threads, call stacks", v.count-first)
-	v.pairs.What = fmt.Sprintf("%d allocations, and which of them %d deallocations end", v.allocs, v.frees)
+	v.pairs.What = fmt.Sprintf("%d allocations, %d deallocations and the blocks that they end", v.allocs, v.frees)
 	v.tree.modules.What = fmt.Sprintf("%d modules: addresses, and that the code of %d call stacks was loaded",
 		len(v.rec.Modules()), v.tree.used)
 	return counted.Summary(), err
@@ -113,7 +113,7 @@ func (v *events) stack(number uint64, e *event.Event, id uint32, taken bool) {
 		v.order.problem("event %d names call stack %d, which does not exist", number, id)
 	}
 	if taken && e.Flags&event.Late == 0 { // a late event has another's time
-		v.tree.there(id, e.Time, number)
+		v.tree.checkLoaded(id, e.Time, number)
 	}
 }
 

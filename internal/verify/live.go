@@ -10,9 +10,9 @@ type live struct {
 	sampled    bool
 }
 
-func (b live) String() string {
-	s := fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", b.size, b.addr, b.stack, b.by, b.born)
-	if b.sampled {
+func (l live) String() string {
+	s := fmt.Sprintf("%d bytes at %#x, call stack %d, thread %d, %d ns", l.size, l.addr, l.stack, l.by, l.born)
+	if l.sampled {
 		s += ", sampled"
 	}
 	return s

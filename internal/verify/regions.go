@@ -41,77 +41,77 @@ func newRegions(rec *recording.Reader, r *Result) *regions {
 }
 
 // event takes an event by its number, from 1, and all notes before it.
-func (v *regions) event(number uint64, e *event.Event) {
-	for v.next < len(v.notes) && v.notes[v.next].Event < number {
-		n := v.take()
-		v.check.require(n.Alloc == v.allocs, "region note %d lies after %d allocations, but says %d", v.next-1,
-			v.allocs, n.Alloc)
+func (r *regions) event(number uint64, e *event.Event) {
+	for r.next < len(r.notes) && r.notes[r.next].Event < number {
+		n := r.take()
+		r.check.require(n.Alloc == r.allocs, "region note %d lies after %d allocations, but says %d", r.next-1,
+			r.allocs, n.Alloc)
 		if n.Late != event.NotLate {
 			kind := event.Alloc
 			if n.Late == event.LateFree {
 				kind = event.Free
 			}
-			v.check.require(n.Event == number-1 && e.Kind == kind && e.Thread == n.Thread,
+			r.check.require(n.Event == number-1 && e.Kind == kind && e.Thread == n.Thread,
 				"region note %d announces a late %s of thread %d, but the next event is a %s of thread %d",
-				v.next-1, kind, n.Thread, e.Kind, e.Thread)
+				r.next-1, kind, n.Thread, e.Kind, e.Thread)
 		}
 	}
 	if e.Kind == event.Alloc {
-		v.allocs++
+		r.allocs++
 	}
 }
 
 // finish takes the remaining notes; last is the number of events.
-func (v *regions) finish(last uint64) {
-	for v.next < len(v.notes) {
-		n := v.take()
-		v.check.require(n.Event <= last || v.end < 0, "region note %d lies after %d events, but there are %d", v.next-1,
+func (r *regions) finish(last uint64) {
+	for r.next < len(r.notes) {
+		n := r.take()
+		r.check.require(n.Event <= last || r.end < 0, "region note %d lies after %d events, but there are %d", r.next-1,
 			n.Event, last)
-		v.check.require(n.Late == event.NotLate || n.Event < last || v.end < 0,
-			"region note %d announces a late event, but no event follows", v.next-1)
+		r.check.require(n.Late == event.NotLate || n.Event < last || r.end < 0,
+			"region note %d announces a late event, but no event follows", r.next-1)
 	}
-	v.check.What = fmt.Sprintf("%d regions in %d threads: order, nesting, times", v.entered, len(v.threads))
+	r.check.What = fmt.Sprintf("%d regions in %d threads: order, nesting, times", r.entered, len(r.threads))
 }
 
 // take checks the next note by itself.
-func (v *regions) take() *event.RegionNote {
-	i := v.next
-	v.next++
-	n := &v.notes[i]
+func (r *regions) take() *event.RegionNote {
+	i := r.next
+	r.next++
+	n := &r.notes[i]
 	if i > 0 {
-		before := &v.notes[i-1]
-		v.check.require(n.Event >= before.Event, "region note %d lies after %d events, an earlier one after %d", i,
+		before := &r.notes[i-1]
+		r.check.require(n.Event >= before.Event, "region note %d lies after %d events, an earlier one after %d", i,
 			n.Event, before.Event)
 	}
-	v.check.require(int64(n.Thread) < int64(v.exist), "region note %d belongs to thread %d, which does not exist", i,
+	r.check.require(int64(n.Thread) < int64(r.exist), "region note %d belongs to thread %d, which does not exist", i,
 		n.Thread)
-	v.check.require(v.end < 0 || n.Time <= v.end, "region note %d at %d ns comes after the end at %d ns", i, n.Time,
-		v.end)
-	t := v.threads[n.Thread]
+	r.check.require(r.end < 0 || n.Time <= r.end, "region note %d at %d ns comes after the end at %d ns", i, n.Time,
+		r.end)
+	t := r.threads[n.Thread]
 	if t == nil {
 		t = &regionThread{}
-		v.threads[n.Thread] = t
+		r.threads[n.Thread] = t
 	}
 	if n.Late != event.NotLate {
-		v.check.require(n.Back > 0 && n.Back <= t.notes, "region note %d goes back %d notes of thread %d, which has %d",
+		r.check.require(n.Back > 0 && n.Back <= t.notes, "region note %d goes back %d notes of thread %d, which has %d",
 			i, n.Back, n.Thread, t.notes)
 		return n
 	}
-	v.check.require(n.Time >= t.time, "region note %d at %d ns comes after one of the same thread at %d ns", i, n.Time,
+	r.check.require(n.Time >= t.time, "region note %d at %d ns comes after one of the same thread at %d ns", i, n.Time,
 		t.time)
 	t.time = max(t.time, n.Time)
 	t.notes++
 	if n.Leaves == 0 {
-		v.entered++
+		r.entered++
 		t.open = append(t.open, n.Name)
 		return n
 	}
 	at := len(t.open) - int(n.Leaves)
 	if at < 0 {
-		v.check.problem("region note %d leaves %d regions, but thread %d is in %d", i, n.Leaves, n.Thread, len(t.open))
+		r.check.problem("region note %d leaves %d regions, but thread %d is in %d", i, n.Leaves, n.Thread, len(t.open))
 		at = 0
 	} else {
-		v.check.require(t.open[at] == n.Name, "region note %d leaves %q, but thread %d is in %q there", i, n.Name,
+		r.check.require(t.open[at] == n.Name, "region note %d leaves %q, but thread %d is in %q there", i, n.Name,
 			n.Thread, t.open[at])
 	}
 	t.open = t.open[:at]

@@ -65,12 +65,12 @@ func sumsOf(stack uint32) sums {
 	return sums{change: recording.Change{Stack: stack}, live: timetravel.Live{Stack: stack}}
 }
 
-func (n *sums) add(e *event.Event) {
-	c := &n.change
+func (s *sums) add(e *event.Event) {
+	c := &s.change
 	blocks, bytes := e.Weight()
 	if e.Kind == event.Alloc {
-		n.live.Blocks += blocks
-		n.live.Bytes += bytes
+		s.live.Blocks += blocks
+		s.live.Bytes += bytes
 		c.Allocs += blocks
 		c.Bytes += bytes
 		if net := int64(c.Bytes - c.FreedBytes); net > 0 {
@@ -78,8 +78,8 @@ func (n *sums) add(e *event.Event) {
 		}
 		return
 	}
-	n.live.Blocks -= blocks
-	n.live.Bytes -= bytes
+	s.live.Blocks -= blocks
+	s.live.Bytes -= bytes
 	c.Frees += blocks
 	c.FreedBytes += bytes
 	if e.Flags&event.Temporary != 0 {

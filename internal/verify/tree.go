@@ -108,8 +108,8 @@ func (t *tree) span(tables *Check, pcs *recording.Table[event.PC], id uint32) {
 // but not at the same moment.
 const slack = 1_000_000
 
-// there checks that the code of a stack was loaded at a time.
-func (t *tree) there(stack uint32, time int64, number uint64) {
+// checkLoaded checks that the code of a stack was loaded at a time.
+func (t *tree) checkLoaded(stack uint32, time int64, number uint64) {
 	s := t.spans.at(stack)
 	if !s.known {
 		return

@@ -36,7 +36,7 @@ type forger struct {
 	options recording.Options
 }
 
-func honest() *forger {
+func consistent() *forger {
 	f := &forger{
 		process: event.Process{PID: 7, Args: []string{"p"}},
 		threads: []event.Thread{{TID: 7}, {TID: 8, Start: 300}},
@@ -213,9 +213,9 @@ func list(r *Result) string {
 	return b.String()
 }
 
-func TestHonest(t *testing.T) {
+func TestConsistent(t *testing.T) {
 	t.Parallel()
-	r := verified(t, honest().write(t))
+	r := verified(t, consistent().write(t))
 	if !r.OK || len(r.Missing) > 0 || len(r.Checks) != 14 {
 		t.Errorf("%+v\n%s", r, list(r))
 	}
@@ -407,7 +407,7 @@ func TestForged(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := honest()
+			f := consistent()
 			c.forge(f)
 			r := verified(t, f.write(t))
 			if r.OK || r.Problems() == 0 || !strings.Contains(list(r), c.want) {
@@ -446,7 +446,7 @@ func ofType(b []byte, kind uint16) int {
 // TestDamaged changes the file.
 func TestDamaged(t *testing.T) {
 	t.Parallel()
-	whole := honest().write(t)
+	whole := consistent().write(t)
 	if i := bytes.Index(whole, []byte(`"events":15`)); i < 0 {
 		t.Fatal("the ending does not count the events")
 	}
@@ -521,7 +521,7 @@ func TestDamaged(t *testing.T) {
 // TestEveryCut cuts the recording after every byte: what is left never has a problem.
 func TestEveryCut(t *testing.T) {
 	t.Parallel()
-	whole := honest().write(t)
+	whole := consistent().write(t)
 	for n := fileHeader; n < len(whole); n++ {
 		r := verified(t, whole[:n])
 		if !r.OK || len(r.Missing) == 0 {
@@ -537,7 +537,7 @@ func TestEveryCut(t *testing.T) {
 // each bit of a byte in turn.
 func TestEveryBit(t *testing.T) {
 	t.Parallel()
-	b := honest().write(t)
+	b := consistent().write(t)
 	for i := range 8 * len(b) {
 		if i/8 >= 28 && i/8 < fileHeader || testing.Short() && i%7 > 0 || i%thinner > 0 {
 			continue
@@ -554,7 +554,7 @@ func TestEveryBit(t *testing.T) {
 // TestSummaries compares the recording's answers with the events of another recording, which they do not fit.
 func TestSummaries(t *testing.T) {
 	t.Parallel()
-	b := honest().write(t)
+	b := consistent().write(t)
 	for name, change := range map[string]func(*event.Event){
 		"another stack":       func(e *event.Event) { e.Stack++ },
 		"another size":        func(e *event.Event) { e.Size++ },
@@ -599,7 +599,7 @@ func TestSummaries(t *testing.T) {
 
 func FuzzRecording(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(honest().write(f))
+	f.Add(consistent().write(f))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = Recording(bytes.NewReader(b), int64(len(b)), "x")
 	})

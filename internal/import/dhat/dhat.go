@@ -122,8 +122,8 @@ func (r *reader) readPoints(d *json.Decoder) error {
 		r.points = append(r.points, kept{merge.Numbers{Allocations: p.Blocks, Bytes: p.Bytes, Live: p.End,
 			LiveBlocks: p.EndBlocks, Peak: p.Peak,
 			PeakBlocks: p.PeakBlocks, PeakKnown: true, OwnPeak: p.Most}, len(r.frames)})
-		return errors.Join(whole.Most(len(r.frames), whole.MaxFrames, "frames of call stacks"),
-			whole.Most(i+1, whole.MaxEntries, "points"))
+		return errors.Join(whole.AtMost(len(r.frames), whole.MaxFrames, "frames of call stacks"),
+			whole.AtMost(i+1, whole.MaxEntries, "points"))
 	})
 }
 
@@ -139,7 +139,7 @@ func (r *reader) readFrames(d *json.Decoder) error {
 			n.pc, n.known = valgrind.PC(r.t, name)
 		}
 		r.pcs = append(r.pcs, n)
-		return cmp.Or(r.t.Err(), whole.Most(i, whole.MaxEntries, "frames"))
+		return cmp.Or(r.t.Err(), whole.AtMost(i, whole.MaxEntries, "frames"))
 	})
 }
 

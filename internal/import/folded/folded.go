@@ -31,7 +31,7 @@ const unknown = "[unknown]"
 // Is reports whether a file with this beginning has folded stacks. Any text whose lines end in numbers may be one:
 // check for other formats first.
 func Is(head []byte) bool {
-	text, err := io.ReadAll(plain(bytes.NewReader(head)))
+	text, err := io.ReadAll(toUTF8(bytes.NewReader(head)))
 	if err != nil {
 		return false
 	}
@@ -73,7 +73,7 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 	t := merge.NewImported("folded")
 	one := meanings[cmp.Or(meaning, "live")]
 	stacks, columns, fractions := 0, 0, false
-	number, err := lines.Each(plain(in), func(text string) error {
+	number, err := lines.Each(toUTF8(in), func(text string) error {
 		if text = strings.TrimSpace(text); ignored(text) {
 			return nil
 		}
@@ -100,7 +100,7 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 		if len(n) == 1 {
 			return t.Add(at, one(n[0]).Stack())
 		}
-		return t.Add(at, several(n).Stack())
+		return t.Add(at, mallocProfiler(n).Stack())
 	})
 	if fractions {
 		t.Note("Some numbers are not integers; each is rounded.")
@@ -124,8 +124,8 @@ func Read(in io.Reader, meaning string) (*merge.Imported, error) {
 	return t, nil
 }
 
-// several returns MallocProfiler's four numbers: calls, bytes, live bytes, and most live bytes of this stack.
-func several(n []uint64) merge.Numbers {
+// mallocProfiler returns MallocProfiler's four numbers: calls, bytes, live bytes, and most live bytes of this stack.
+func mallocProfiler(n []uint64) merge.Numbers {
 	return merge.Numbers{Allocations: n[0], Bytes: n[1], Live: n[2], LiveBlocks: liveBlocks(n), OwnPeak: n[3]}
 }
 

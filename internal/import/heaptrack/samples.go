@@ -20,17 +20,17 @@ type rss struct {
 	most int64 // maximum since then, in bytes; 0: no sample
 }
 
-func (s *rss) add(w *recording.Writer, now, size int64) {
-	s.most = max(s.most, size)
-	if s.kept < allSamples || now-s.last > now>>fineness {
-		s.write(w, now)
+func (r *rss) add(w *recording.Writer, now, size int64) {
+	r.most = max(r.most, size)
+	if r.kept < allSamples || now-r.last > now>>fineness {
+		r.write(w, now)
 	}
 }
 
-func (s *rss) write(w *recording.Writer, now int64) {
-	w.Sample(event.Sample{Time: now, RSS: s.most, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1,
+func (r *rss) write(w *recording.Writer, now int64) {
+	w.Sample(event.Sample{Time: now, RSS: r.most, Virtual: -1, Swap: -1, PSS: -1, MinorFaults: -1, MajorFaults: -1,
 		SystemFree:   -1,
 		SystemCached: -1})
-	s.kept++
-	s.last, s.most = now, 0
+	r.kept++
+	r.last, r.most = now, 0
 }

@@ -123,7 +123,7 @@ func (r *reader) readFrames(d *json.Decoder) error {
 		}
 		r.pcs = append(r.pcs, r.pc(&f))
 		r.unknown = append(r.unknown, f.Name == "[unknown]")
-		return cmp.Or(r.t.Err(), whole.Most(i, whole.MaxEntries, "frames"))
+		return cmp.Or(r.t.Err(), whole.AtMost(i, whole.MaxEntries, "frames"))
 	})
 }
 
@@ -150,8 +150,8 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 					p.frames = append(p.frames, stack...)
 					p.ends = append(p.ends, len(p.frames))
 					r.frames += len(stack)
-					return cmp.Or(err, whole.Most(r.frames, whole.MaxFrames, "frames of call stacks"),
-						whole.Most(i, maxSamples, "samples"))
+					return cmp.Or(err, whole.AtMost(r.frames, whole.MaxFrames, "frames of call stacks"),
+						whole.AtMost(i, maxSamples, "samples"))
 				})
 			},
 			"weights": func(d *json.Decoder) error {
@@ -159,7 +159,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 					var v float64
 					err := d.Decode(&v)
 					p.weights = append(p.weights, v)
-					return cmp.Or(err, whole.Most(i, maxSamples, "weights"))
+					return cmp.Or(err, whole.AtMost(i, maxSamples, "weights"))
 				})
 			},
 			"events": func(d *json.Decoder) error {
@@ -176,7 +176,7 @@ func (r *reader) readProfiles(d *json.Decoder) error {
 						return fmt.Errorf("events[%d]: type %.40q is unknown", i, e.Type)
 					}
 					p.events = append(p.events, change{e.At, e.Frame, e.Type == "O"})
-					return whole.Most(i, maxEvents, "events")
+					return whole.AtMost(i, maxEvents, "events")
 				})
 			},
 		})

@@ -78,8 +78,8 @@ const MaxFrames = 1 << 24
 // MaxEntries limits the frames of a table, and the call stacks of a file.
 const MaxEntries = 1 << 20
 
-// Most returns an error if there are more than most items.
-func Most(n, most int, of string) error {
+// AtMost returns an error if there are more than most items.
+func AtMost(n, most int, of string) error {
 	if n > most {
 		return fmt.Errorf("more than %d %s", most, of)
 	}
