@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Gate is what recordings must keep to.
+// Gate is the conditions that recordings must meet.
 type Gate struct {
 	Limits       []Limit
 	NoGrowth     bool      // no call stack's live bytes may rise steadily
@@ -18,7 +18,7 @@ type Gate struct {
 	AllowLost    bool      // a recording in which events are missing may pass
 	// Known are leaks that do not count. Its Rules are not changed.
 	Known query.LeakFilter
-	// Question makes the question about a recording: what of it counts. Its grouping and metrics do not matter.
+	// Question makes the query that says what counts in a recording. Its grouping and metrics do not matter.
 	Question func(*query.Source) (*query.Query, error)
 }
 
@@ -42,7 +42,7 @@ func ParseLimit(m query.Metric, text string) (Limit, error) {
 var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Allocations,
 	query.Bytes, query.Temporary, query.TemporaryBytes}
 
-// Empty reports whether nothing must hold.
+// Empty reports whether there are no conditions.
 func (g *Gate) Empty() bool {
 	return len(g.Limits) == 0 && !g.NoGrowth && !g.NoMismatches && g.Baseline == nil
 }
@@ -60,7 +60,7 @@ const (
 	Mismatches
 )
 
-// Check is one thing that must hold, and whether it does.
+// Check is one condition, and whether it holds.
 type Check struct {
 	Kind   Kind
 	Metric query.Metric
@@ -68,7 +68,7 @@ type Check struct {
 	// of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
 	Value uint64
 	Limit uint64
-	Base  uint64 // what the baseline has of all stacks
+	Base  uint64 // the baseline's total
 	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that
 	// is known.
 	Estimate  bool
@@ -77,10 +77,10 @@ type Check struct {
 	// Missing are sentences: what is missing of the recording.
 	Missing []string
 	Stacks  []Stack // that make up the excess, largest first
-	More    int     // so many stacks more have a part in the value
+	More    int     // how many other stacks have a part in the value
 }
 
-// Name is the check's name: that of the flag that asks for it, and for a baseline the metric.
+// Name returns the check's name: that of its flag, and for a baseline the metric.
 func (c *Check) Name() string {
 	switch c.Kind {
 	case Max:
@@ -97,7 +97,7 @@ func (c *Check) Name() string {
 	return "complete"
 }
 
-// Excess is by how much the value is above the limit.
+// Excess returns by how much the value exceeds the limit.
 func (c *Check) Excess() uint64 {
 	if c.Value < c.Limit {
 		return 0
@@ -105,7 +105,7 @@ func (c *Check) Excess() uint64 {
 	return c.Value - c.Limit
 }
 
-// Stack is a call stack's part of a value.
+// Stack is the part of a value that a call stack has.
 type Stack struct {
 	ID      uint32 // of one of the stacks that read the same
 	Metric  query.Metric
@@ -115,21 +115,21 @@ type Stack struct {
 	Suspect *query.Suspect // of Growth
 }
 
-// Result is what came of a recording.
+// Result is the result of checking a recording.
 type Result struct {
 	File       string
 	Source     *query.Source // open while the result is shown; nil if it could not be opened
-	Err        error         // it could not be checked
+	Err        error         // why it could not be checked
 	Checks     []Check
 	Suppressed []query.Suppression
 }
 
-// OK reports whether everything holds.
+// OK reports whether all conditions hold.
 func (r *Result) OK() bool {
 	return r.Err == nil && !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Failed })
 }
 
-// Ask puts the gate to a recording.
+// Ask checks a recording.
 func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppression, error) {
 	now, err := g.measure(ctx, s)
 	if err != nil {
