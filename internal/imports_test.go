@@ -135,6 +135,7 @@ var mayImport = map[string][]string{
 	"tests/programs/run":      {"../tests/programs"},
 	"tests/programs/time":     {"../tests/programs"},
 	"tests/programs/unbiased": {"../tests/programs"},
+	"tests/agree":             {"../tests/programs", "../tests/kit", "../tests/need"},
 	"tests/api":               {"event", "recording", "spool", "wire", "../tests/kit", "../tests/need"},
 	"tests/api/examples/go":   {},
 	"tests/corpus":            {"event", "../tests/programs", "../tests/kit"},
