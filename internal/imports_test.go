@@ -160,11 +160,13 @@ var mayImport = map[string][]string{
 		"flagfile", "recording/repair",
 	},
 	"tests/programs":                 {"event", "recording", "../tests/count"},
+	"tools/mutate":                   {},
 	"tests/need":                     {},
 	"tests/kit":                      {"recording", "../tests/programs"},
 	"tests/programs/run":             {"../tests/programs"},
 	"tests/programs/time":            {"../tests/programs"},
 	"tests/programs/unbiased":        {"../tests/programs"},
+	"tests/agree":                    {"../tests/programs", "../tests/kit", "../tests/need"},
 	"tests/api":                      {"event", "recording", "spool", "wire", "../tests/kit", "../tests/need"},
 	"tests/api/examples/go":          {},
 	"tests/corpus":                   {"event", "../tests/programs", "../tests/kit"},
@@ -185,7 +187,7 @@ var mayImport = map[string][]string{
 
 // flags and terminals belong to these.
 var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time",
-	"tests/programs/unbiased", "internal/goldentest"}
+	"tests/programs/unbiased", "internal/goldentest", "tools/mutate"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")

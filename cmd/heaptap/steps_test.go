@@ -123,7 +123,7 @@ func (s *stepped) recorded() {
 		cmd := command(s.t, "heaptap", "report", filepath.Join(s.dir, "x.htap"))
 		b, err := cmd.CombinedOutput()
 		report = string(b)
-		return err == nil && !strings.Contains(report, "not whole")
+		return err == nil && !strings.Contains(report, "is incomplete")
 	})
 	if !strings.Contains(report, "allocations") {
 		s.t.Errorf("the report is\n%s", report)

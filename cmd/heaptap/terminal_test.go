@@ -122,7 +122,7 @@ func TestForgedTrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, err := command(t, "heaptap", "report", file).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "the recording is not whole") {
+		if err != nil || !strings.Contains(string(out), "the recording is incomplete") {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 		out, err = command(t, "heaptap", "verify", file).CombinedOutput()

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
-// Ask answers with the lines of the target that a text names: FILE, FILE:LINE or FUNCTION.
+// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION.
 func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, finder *source.Finder) (*Tables, error) {
 	t, err := findTarget(s, text)
 	if err != nil {
@@ -60,7 +60,7 @@ func madeOf(ctx context.Context, s *query.Source, file string) bool {
 			func(f event.Frame) bool { return is(f.File) }) {
 			pcs = append(pcs, p)
 		}
-		return len(pcs) < 64 // any of them will do
+		return len(pcs) < 64 // any of them is enough
 	})
 	if len(pcs) == 0 {
 		return false

@@ -23,7 +23,7 @@ type Page struct {
 	Whole *query.Row
 	Rows  []query.Row // in the order of the lines
 	File  *source.File
-	Note  string // what is wrong with the file; "" if nothing
+	Note  string // what is wrong with the file; "": nothing
 }
 
 // Pages distributes the lines to the pages of some rows of Wholes, and finds the files.

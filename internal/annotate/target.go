@@ -94,7 +94,7 @@ func filesNamed(places []query.Place, name string) (list []string) {
 	return list
 }
 
-// some lists the first names.
+// some returns a list of the first names.
 func some(names []string) string {
 	const most = 8
 	if n := len(names) - most; n > 0 {

@@ -104,7 +104,7 @@ func (c *Check) Excess() uint64 {
 	return c.Value - c.Limit
 }
 
-// Stack is a call stack's part of a value.
+// Stack is the part of a value that a call stack has.
 type Stack struct {
 	ID      uint32 // one of the stacks with the same text
 	Metric  query.Metric
@@ -118,7 +118,7 @@ type Stack struct {
 type Result struct {
 	File       string
 	Source     *query.Source // open while the result is shown; nil if it could not be opened
-	Err        error         // it could not be checked
+	Err        error         // why it could not be checked
 	Checks     []Check
 	Suppressed []query.Suppression
 }

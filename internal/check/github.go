@@ -57,8 +57,8 @@ func annotate(w io.Writer, file string, line uint32, title, text string) {
 	fmt.Fprintf(w, "::error %stitle=%s::%s\n", where, escapeProperty(title), escapeData(text))
 }
 
-// escapeData makes text safe as the message of a workflow command, and escapeProperty as the value of a property.
-// Both do what the toolkit of GitHub Actions (@actions/core) does.
+// escapeData escapes text for the message of a workflow command, and escapeProperty for the value of a property, as the
+// toolkit of GitHub Actions (@actions/core) does.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -67,7 +67,8 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// place is the source file and line of the innermost frame of the program's own code; "" if none has a source file.
+// place returns the source file and line of the innermost frame of the program's own code; "" if no frame has a source
+// file.
 func place(frames []profile.Frame, root string) (file string, line uint32) {
 	for i := range frames {
 		f := &frames[i]

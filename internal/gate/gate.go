@@ -1,6 +1,5 @@
-// Package gate checks recordings, one after the other, and collects what comes of them in all forms that are
-// wanted: text, JSON, JUnit XML and annotations for GitHub. Package check says whether one recording keeps to its
-// limits.
+// Package gate checks recordings one after the other, and writes the results in all requested formats: text, JSON,
+// JUnit XML and annotations for GitHub. Package check decides whether one recording keeps to its limits.
 package gate
 
 import (
@@ -22,19 +21,19 @@ type Gate struct {
 	check.Gate
 	Programs   []string // patterns: only recordings of these programs are checked; nil: all
 	AllowEmpty bool     // recordings in which nothing was recorded may pass
-	OfRun      bool     // the recordings are those of one run: those in which nothing was recorded are left out
+	OfRun      bool     // the recordings are those of one run: empty ones are left out
 	Outputs    []*Output
-	Version    string // of heaptap, for recordings that are made of other files
+	Version    string // of heaptap, for recordings made from other files
 
 	Unseen  []string // recordings of a run in which nothing was recorded, and why
 	Checked int      // recordings
 	skipped int      // recordings of other programs
 
 	failed     bool    // a limit does not hold
-	complaints []error // what keeps it from telling whether everything holds
+	complaints []error // why it cannot be said whether all limits hold
 }
 
-// Check checks a recording, or all recordings that a file stands for.
+// Check checks the recordings that a file stands for.
 func (g *Gate) Check(ctx context.Context, file string) {
 	paths, remove, err := input.Recordings(ctx, file, g.Version)
 	if err != nil {
@@ -51,7 +50,7 @@ func (g *Gate) Check(ctx context.Context, file string) {
 	}
 }
 
-// checkOne opens a recording and closes it: there may be thousands.
+// checkOne checks one recording. It closes it again: there may be thousands.
 func (g *Gate) checkOne(ctx context.Context, path, name string) {
 	r := &check.Result{File: name}
 	if r.Source, r.Err = query.Open(path); r.Err == nil {
@@ -72,7 +71,7 @@ func (g *Gate) checkOne(ctx context.Context, path, name string) {
 	g.add(r)
 }
 
-// wanted reports whether a recording is of a program that is to be checked.
+// wanted reports whether a recording is one of the selected programs.
 func (g *Gate) wanted(s *query.Source) bool {
 	name := filepath.Base(s.Profile.Process.Exe)
 	return len(g.Programs) == 0 || slices.ContainsFunc(g.Programs, func(p string) bool {
@@ -96,8 +95,8 @@ func (g *Gate) add(r *check.Result) {
 	}
 }
 
-// Finish writes the outputs, to w if they name no file. It returns whether every limit holds, and what keeps it
-// from telling.
+// Finish writes the outputs, to w if they name no file. It returns whether every limit holds, and the errors because of
+// which that cannot be said.
 func (g *Gate) Finish(w io.Writer) (ok bool, complaints []error) {
 	if g.Checked == 0 {
 		g.complaints = append(g.complaints, fmt.Errorf("nothing was checked: %s", g.nothing()))
@@ -110,14 +109,14 @@ func (g *Gate) Finish(w io.Writer) (ok bool, complaints []error) {
 	return !g.failed && g.complaints == nil, g.complaints
 }
 
-// nothing says why there are no results.
+// nothing returns why there are no results.
 func (g *Gate) nothing() string {
 	if len(g.Unseen) > 0 {
 		return fmt.Sprintf("nothing was recorded in %s; --allow-empty lets it pass",
 			strings.Join(g.Unseen[:min(len(g.Unseen), 5)], ", "))
 	}
 	if g.skipped > 0 {
-		return fmt.Sprintf("no recording is of %s", strings.Join(g.Programs, ", "))
+		return fmt.Sprintf("no recording matches --program %s", strings.Join(g.Programs, ", "))
 	}
 	return "nothing was recorded"
 }

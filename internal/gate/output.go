@@ -14,25 +14,25 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// Formats are the forms in which results can be written.
+// Formats are the formats in which results can be written.
 var Formats = []string{"text", "json", "junit", "github"}
 
-// Output is one form in which results are written, and its text so far.
+// Output is one format in which results are written, and its text so far.
 type Output struct {
 	Look   view.QueryOptions // Limit is how many call stacks are shown for each limit that does not hold
-	Quiet  bool              // text on w says nothing of recordings that keep to all limits
+	Quiet  bool              // text on w leaves out recordings that keep to all limits
 	format string
 	file   string // "": to w
 	text   bytes.Buffer
 	junit  check.JUnit
 }
 
-// UnknownFormat is the error of a form that is none of Formats.
+// UnknownFormat is the error of a format that is not one of Formats.
 type UnknownFormat struct{ Name string }
 
 func (e *UnknownFormat) Error() string { return fmt.Sprintf("%q is not a format", e.Name) }
 
-// NewOutputs reads FORMAT or FORMAT=FILE. Text goes to w unless something else does.
+// NewOutputs reads FORMAT and FORMAT=FILE. Text goes to w unless another format does.
 func NewOutputs(formats []string) (list []*Output, err error) {
 	if !slices.ContainsFunc(formats, func(f string) bool { return !strings.Contains(f, "=") }) {
 		formats = append([]string{"text"}, formats...)
@@ -43,7 +43,7 @@ func NewOutputs(formats []string) (list []*Output, err error) {
 			return nil, &UnknownFormat{name}
 		}
 		if to && file == "" {
-			return nil, fmt.Errorf("%s: into which file?", f)
+			return nil, fmt.Errorf("%s: the name of the file is missing", f)
 		}
 		list = append(list, &Output{format: name, file: file})
 	}

@@ -1,4 +1,4 @@
-// Package input says which recordings a file stands for that a user has named.
+// Package input finds the recordings that a file name from the user stands for.
 package input
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Open opens a file that stands for one recording. version is that of heaptap, for recordings that are made.
+// Open opens a file that stands for one recording. version is that of heaptap, for recordings made from other files.
 func Open(ctx context.Context, file, version string) (*query.Source, error) {
 	paths, remove, err := Recordings(ctx, file, version)
 	if err != nil {
@@ -31,9 +31,9 @@ func Open(ctx context.Context, file, version string) (*query.Source, error) {
 	return query.Open(paths[0])
 }
 
-// Recordings are the recordings that a file stands for. A recording stands for itself, the spool of a process that
-// ran without a recorder for one recording of each process that it forked, and another tool's file for what is
-// imported of it. remove removes what was made for that; a recording that is open then stays readable.
+// Recordings returns the recordings that a file stands for. A recording stands for itself. The spool of a process that
+// ran without a recorder stands for a recording of each process that it forked. Another tool's file stands for its
+// import. remove removes temporary recordings; open ones stay readable.
 func Recordings(ctx context.Context, file, version string) (paths []string, remove func(), err error) {
 	spool := isSpool(file)
 	if !spool && !imports.Is(file) {
@@ -46,7 +46,7 @@ func Recordings(ctx context.Context, file, version string) (paths []string, remo
 	if spool {
 		paths, err = converted(ctx, file, dir)
 	} else {
-		paths = []string{filepath.Join(dir, filepath.Base(file))} // by which errors name it
+		paths = []string{filepath.Join(dir, filepath.Base(file))} // errors contain this name
 		err = imports.File(file, paths[0], version, "")
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func Recordings(ctx context.Context, file, version string) (paths []string, remo
 	return paths, remove, nil
 }
 
-// converted are the recordings of a spool's processes.
+// converted returns the recordings of a spool's processes.
 func converted(ctx context.Context, file, dir string) (paths []string, err error) {
 	err = record.Convert(ctx, file, filepath.Join(dir, strings.TrimSuffix(filepath.Base(file), ".spool")+".htap"))
 	if err == nil {
@@ -68,7 +68,7 @@ func converted(ctx context.Context, file, dir string) (paths []string, err error
 	return paths, err
 }
 
-// isSpool reports whether a file is what an agent leaves behind without a recorder.
+// isSpool reports whether a file is the spool of an agent that had no recorder.
 func isSpool(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,8 +80,8 @@ func isSpool(path string) bool {
 	return err == nil && binary.LittleEndian.Uint64(mark[:]) == wire.SpoolMagic || strings.HasSuffix(path, ".spool")
 }
 
-// Expand replaces each folder by the recordings in it. A file that does not exist stays in the list: whoever opens
-// it reports that.
+// Expand replaces each folder by the recordings in it. A file that does not exist stays in the list: opening it
+// reports the error.
 func Expand(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		st, err := os.Stat(path)
@@ -106,7 +106,7 @@ func Expand(paths []string) (files []string, err error) {
 	return files, nil
 }
 
-// SplitRange takes FILE@FROM..TO apart. If there is a file of the whole name, it is that file.
+// SplitRange splits FILE@FROM..TO, unless a file with the whole name exists.
 func SplitRange(text string) (file, span string) {
 	i := strings.LastIndexByte(text, '@')
 	if _, err := os.Stat(text); err == nil || i < 0 || !strings.Contains(text[i:], "..") {

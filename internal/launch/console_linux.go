@@ -11,13 +11,13 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 )
 
-// Console is where run speaks to the user: its stderr, which the target has, too. It never waits long for a reader: a
-// pipe that nobody empties must not keep run from ending. And it writes by system call, since a write of package os to
-// a closed pipe ends the program by SIGPIPE.
+// Console writes run's messages to stderr, which the target shares. It never waits long for a reader: a full pipe must
+// not keep run from ending. It uses the system call, because package os would end the program by SIGPIPE at a closed
+// pipe.
 type Console struct {
 	fd        int
 	Terminal  bool
-	Quiet     bool // no messages; errors are shown all the same
+	Quiet     bool // no messages except warnings
 	patience  time.Duration
 	dead      bool
 	transient bool // the cursor stands behind a progress line
@@ -30,7 +30,7 @@ func NewConsole(f *os.File) *Console {
 	return &Console{fd: fd, Terminal: err == nil, patience: 2 * time.Second}
 }
 
-// Write writes all of b, or gives up for good when there is no room for patience.
+// Write writes all of b. If nothing can be written for patience, it and all later calls discard what is left.
 func (c *Console) Write(b []byte) (int, error) {
 	n := len(b)
 	deadline := time.Now().Add(c.patience)
@@ -67,21 +67,21 @@ func (c *Console) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// Say writes one line, beginning with the program's name, unless the user wants it quiet.
+// Say writes one line that begins with the program's name, unless Quiet is set.
 func (c *Console) Say(format string, args ...any) {
 	if !c.Quiet {
 		c.Warn(format, args...)
 	}
 }
 
-// Warn writes one line, beginning with the program's name.
+// Warn writes one line that begins with the program's name.
 func (c *Console) Warn(format string, args ...any) {
 	c.Clear()
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	fmt.Fprintf(c, "heaptap: %s\n", escape.Terminal(text))
 }
 
-// Progress shows a line that the next one replaces; on a terminal only.
+// Progress shows a line that the next one replaces, on terminals only.
 func (c *Console) Progress(text string) {
 	if c.Terminal && !c.Quiet {
 		c.Clear()
@@ -90,7 +90,7 @@ func (c *Console) Progress(text string) {
 	}
 }
 
-// Clear takes a progress line away.
+// Clear removes a progress line.
 func (c *Console) Clear() {
 	if c.transient {
 		c.transient = false

@@ -16,7 +16,7 @@ import (
 // looked for in the folders of PATH. The errors are StatusErrors.
 func LookUp(name, path string) (string, error) {
 	if name == "" {
-		return "", statusf(StatusNotFound, "the command's name is empty; what shall be run?")
+		return "", statusf(StatusNotFound, "the name of the command is empty")
 	}
 	if strings.Contains(name, "/") || name == "." || name == ".." {
 		if err := executable(name); err != nil {
@@ -54,7 +54,7 @@ func LookUp(name, path string) (string, error) {
 
 var errIsFolder = errors.New("is a folder")
 
-// executable tells why a file cannot be executed, or nil if it seems that it can.
+// executable returns why a file cannot be executed; nil: it seems that it can.
 func executable(file string) error {
 	st, err := os.Stat(file)
 	if err != nil {
@@ -66,7 +66,7 @@ func executable(file string) error {
 	return unix.Faccessat(unix.AT_FDCWD, file, unix.X_OK, unix.AT_EACCESS)
 }
 
-// explain turns the reason why a file cannot be run into one line with advice, and the right status.
+// explain turns the reason why a file cannot be run into an error with advice and a status.
 func explain(file string, err error) error {
 	switch {
 	case errors.Is(err, errIsFolder):
@@ -87,7 +87,7 @@ func explain(file string, err error) error {
 	}
 }
 
-// explainExec does the same for what execve said of a file that LookUp had found.
+// explainExec does the same for an error of execve on a file that LookUp found.
 func explainExec(file string, err error) error {
 	switch {
 	case isErrno(err, syscall.ENOENT):
@@ -131,8 +131,8 @@ func interpreterOf(file string) string {
 	return fields[0]
 }
 
-// isText reports whether a file without a known form may be a shell script, as shells judge it: no NUL in its
-// beginning.
+// isText reports whether a file of an unknown format may be a shell script, as shells decide it: it begins without a
+// NUL.
 func isText(file string) bool {
 	return bytes.IndexByte(head(file, 256), 0) < 0
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// Obstacle is why a program cannot be recorded although it can be run.
+// Obstacle is why a program can be run but not recorded.
 type Obstacle struct {
 	// Text is one line: what, why, what to do.
 	Text string
-	// Alone says that the children of the program can be recorded all the same.
+	// Alone says that the children of the program can still be recorded.
 	Alone bool
 }
 
-// Inspect looks at a program before it is run; nil means that nothing is known to be in the way. For a script the
-// interpreter counts. What cannot be read cannot be judged: the recorder will say if the agent did not come up.
+// Inspect looks for an obstacle in a program before it is run; nil: none is known. A script has those of its
+// interpreter. Files that cannot be read have none: the recorder reports if the agent did not start.
 func Inspect(file string) *Obstacle {
 	seen := file
 	for range 5 { // as many interpreters of interpreters as the kernel allows
@@ -33,7 +33,7 @@ func Inspect(file string) *Obstacle {
 		}
 		file = info.Script
 		if filepath.Base(file) == "env" {
-			return nil // which program it starts, env decides
+			return nil // env decides which program it starts
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func judge(name, file string, info elfx.Info) *Obstacle {
 	return nil
 }
 
-// allocator names the allocator that a program has in itself, in brackets, if it is known.
+// allocator returns the name of the allocator that is built into a program, in parentheses; "": unknown.
 func allocator(file string) string {
 	f, err := elfx.Open(file)
 	if err != nil {

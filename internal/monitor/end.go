@@ -14,8 +14,8 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// Run has the monitors that act at the end write their results for each recording. It warns of what fails, and
-// returns how many budgets did not hold.
+// Run writes the results of the monitors that act at the end, for each recording. It warns of what fails, and returns
+// how many regions exceeded a budget.
 func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *launch.Console) (over int) {
 	defer all.live.close()
 	for _, m := range all.list {
@@ -43,10 +43,10 @@ func (all *Monitors) Run(ctx context.Context, result *launch.Result, console *la
 	return over
 }
 
-// action writes a monitor's result for a recording, and returns how many budgets did not hold.
+// action writes a monitor's result for a recording, and returns how many regions exceeded a budget.
 type action func(ctx context.Context, w io.Writer, s *query.Source) (over int, err error)
 
-// atEnd is the monitor's action when the run has ended; nil: none.
+// atEnd returns the monitor's action when the run has ended; nil: none.
 func (m *monitor) atEnd() action {
 	o := view.QueryOptions{Options: view.Options{Width: 100}}
 	quiet := func(write func(context.Context, io.Writer, *query.Source) error) action {
@@ -85,7 +85,7 @@ func (m *monitor) atEnd() action {
 	return nil
 }
 
-// table asks for the regions that the monitor is about.
+// table returns the regions that the monitor is about.
 func (m *monitor) table(ctx context.Context, s *query.Source, limits *query.RegionLimits) (*query.RegionTable, error) {
 	q := &query.Query{}
 	if pattern := m.options["region"]; pattern != "" {
@@ -109,7 +109,7 @@ func (m *monitor) regions(ctx context.Context, w io.Writer, s *query.Source, o v
 	return view.Regions(w, s, t, m.options["sort"] == "", o)
 }
 
-// limits are a budget's.
+// limits returns the limits of a budget.
 func (m *monitor) limits() []query.RegionLimit {
 	var list []query.RegionLimit
 	for _, l := range query.Budgets {

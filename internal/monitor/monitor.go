@@ -1,7 +1,7 @@
-// Package monitor watches a program for its user: the monitors of heaptap run --monitor.
+// Package monitor implements the monitors of heaptap run --monitor.
 //
-// A monitor acts while the program runs (periodic), before an allocation returns (threshold, in the agent), or on
-// each recording when the run has ended. Libraries of users are monitors, too: they are preloaded.
+// A monitor acts while the program runs (periodic), before an allocation returns (threshold, in the agent), or on each
+// recording when the run has ended. A user's library can be a monitor, too: it is preloaded.
 package monitor
 
 import (
@@ -23,14 +23,14 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// monitor is one of Monitors: a name, or the path of a library, and options.
+// monitor is a monitor of a run: a name, or the path of a library, and options.
 type monitor struct {
 	name    string
 	options map[string]string
-	library string // its path; "": the monitor is one of heaptap's own
+	library string // its path; "": one of heaptap's own monitors
 	text    string // its options as they were written
 	mu      sync.Mutex
-	files   map[string]string // the files that it writes, and their recordings
+	files   map[string]string // the recording of each file that it writes
 }
 
 // Monitors are the monitors of a run.
@@ -53,7 +53,7 @@ var options = map[string][]string{
 // Names are the names of heaptap's own monitors, in the order of the documentation.
 var Names = []string{"summary", "periodic", "histogram", "regions", "threshold", "budget", "transient"}
 
-// cutMonitor returns the first monitor of a text, and the rest. A command takes all that follows it.
+// cutMonitor splits a text into its first monitor and the rest. A command extends to the end of the text.
 func cutMonitor(text string) (first, rest string) {
 	first, rest, _ = strings.Cut(text, ";")
 	if strings.HasPrefix(strings.TrimSpace(first), "threshold:") && strings.Contains(first, "command=") {
@@ -62,7 +62,7 @@ func cutMonitor(text string) (first, rest string) {
 	return first, rest
 }
 
-// Parse reads texts of monitors. Each may hold several, with semicolons between. freeStacks says that the call
+// Parse reads monitors. Each value may contain several, separated by semicolons. freeStacks says whether the call
 // stacks of deallocations are recorded.
 func Parse(values []string, freeStacks bool) (*Monitors, error) {
 	var list []*monitor
@@ -78,7 +78,7 @@ func Parse(values []string, freeStacks bool) (*Monitors, error) {
 			}
 			if err == nil && m.library == "" &&
 				slices.ContainsFunc(list, func(o *monitor) bool { return o.name == m.name && m.name == "threshold" }) {
-				err = errors.New("there can be only one of it")
+				err = errors.New("only one is possible")
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", text, err)
@@ -125,7 +125,7 @@ func parseMonitor(text string) (*monitor, error) {
 	return m, m.check()
 }
 
-// withoutPath is an error of the file system without the file's name.
+// withoutPath returns the reason of an error of the file system.
 func withoutPath(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -134,7 +134,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// check reads the options once, before the target runs.
+// check checks the options before the target runs.
 func (m *monitor) check() error {
 	for _, key := range options[m.name] {
 		value, given := m.options[key]
@@ -169,7 +169,7 @@ func (m *monitor) check() error {
 	return nil
 }
 
-// every is the step of periodic.
+// every returns the step of periodic.
 func (m *monitor) every() (time.Duration, error) {
 	text, ok := m.options["every"]
 	if !ok {
@@ -182,7 +182,7 @@ func (m *monitor) every() (time.Duration, error) {
 	return d, nil
 }
 
-// timeout is how long the command of a threshold may run.
+// timeout returns how long the command of a threshold may run.
 func (m *monitor) timeout() (time.Duration, error) {
 	text, ok := m.options["timeout"]
 	if !ok {
@@ -199,7 +199,7 @@ func (m *monitor) timeout() (time.Duration, error) {
 func (m *monitor) checkThreshold() error {
 	o := m.options
 	if o["min"] == "" && o["max"] == "" && o["live"] == "" {
-		return errors.New("it needs min or max, of the size of an allocation, or live")
+		return errors.New("it needs min or max, the size of an allocation, or live")
 	}
 	if do := o["do"]; do != "" && do != "print" && do != "run" && do != "signal" && do != "abort" {
 		return fmt.Errorf("do=%s: must be print, run, signal or abort", do)
@@ -209,14 +209,14 @@ func (m *monitor) checkThreshold() error {
 	}
 	switch {
 	case o["do"] == "run" && o["command"] == "":
-		return errors.New("do=run needs command=COMMAND, which takes all of the text behind it")
+		return errors.New("do=run needs command=COMMAND, which extends to the end of the text")
 	case o["command"] != "" && o["do"] == "":
 		o["do"] = "run"
 	}
 	return nil
 }
 
-// Variables are what the environment of the target must have, and libraries what must be preloaded.
+// Variables returns the variables that the target needs in its environment, and the libraries to preload.
 func (all *Monitors) Variables() (env, libraries []string) {
 	var lines []string
 	for _, m := range all.list {
@@ -234,7 +234,7 @@ func (all *Monitors) Variables() (env, libraries []string) {
 	return env, libraries
 }
 
-// threshold formats the options for the agent: numbers in full.
+// threshold formats the options for the agent: plain numbers.
 func (m *monitor) threshold() string {
 	var list []string
 	for _, key := range options["threshold"] {
@@ -246,7 +246,7 @@ func (m *monitor) threshold() string {
 				d += reply.ThresholdGrace
 			}
 			value = strconv.FormatInt(d.Milliseconds(), 10)
-		case value == "" || key == "command": // which is the recorder's
+		case value == "" || key == "command": // the recorder runs the command
 			continue
 		case key == "skip" || key == "times":
 			n, _ := humanize.ParseCount(value)
@@ -260,7 +260,7 @@ func (m *monitor) threshold() string {
 	return strings.Join(list, ",")
 }
 
-// Command is what the recorder must run when a threshold acts, and for how long at most.
+// Command returns the command that the recorder runs when a threshold acts, and for how long at most.
 func (all *Monitors) Command() (string, time.Duration) {
 	for _, m := range all.list {
 		if m.library == "" && m.options["command"] != "" {
@@ -271,8 +271,8 @@ func (all *Monitors) Command() (string, time.Duration) {
 	return "", 0
 }
 
-// file is the name of the monitor's file for a recording; "": none. %p in the option is the process's id. If another
-// recording has the name already, the process's id comes before the extension.
+// file returns the name of the monitor's file for a recording; "": none. %p in the option stands for the process id. If
+// another recording has that name already, the process id is put before the extension.
 func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {
@@ -295,7 +295,7 @@ func (m *monitor) file(path string, pid int) string {
 	return name
 }
 
-// output calls write with the monitor's file for a recording, or with stderr.
+// output calls write with the monitor's file for a recording, or with the console.
 func (m *monitor) output(path string, pid int, console *launch.Console, write func(w io.Writer) error) error {
 	name := m.file(path, pid)
 	if name == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// periodicEvery is how often the file of the periodic monitor grows, at most.
+// periodicEvery is the interval at which the file of the periodic monitor is written.
 const periodicEvery = 200 * time.Millisecond
 
 // periodicTable writes periods as CSV.
@@ -40,7 +40,7 @@ func (m *monitor) newPeriodicTable(w io.Writer) (*periodicTable, error) {
 	return t, err
 }
 
-// wholePeriodic writes the table of a recording that is complete.
+// wholePeriodic writes the table of a complete recording.
 func (m *monitor) wholePeriodic(ctx context.Context, w io.Writer, s *query.Source) error {
 	t, err := m.newPeriodicTable(w)
 	if err != nil {
@@ -49,8 +49,8 @@ func (m *monitor) wholePeriodic(ctx context.Context, w io.Writer, s *query.Sourc
 	return errors.Join(t.counter.Whole(ctx, s), t.out.Flush())
 }
 
-// livePeriods write the tables of the periodic monitor while the programs run, from unfinished recordings. Errors do
-// no harm: a table that is not complete at the end is written again from the complete recording.
+// livePeriods write the tables of the periodic monitor while the programs run, from unfinished recordings. Errors are
+// ignored: a table that is not complete at the end is written again from the complete recording.
 type livePeriods struct {
 	mu   sync.Mutex
 	list map[livePeriod]*periodicTrail
@@ -98,7 +98,7 @@ func (all *Monitors) OnRecording(rec launch.Recording, finished bool) {
 	}
 }
 
-// finish completes the table of a complete recording, and reports whether that worked.
+// finish completes the table of a complete recording. It reports false if the table must be written again.
 func (l *livePeriods) finish(m *monitor, path string, s *query.Source) bool {
 	l.mu.Lock()
 	t := l.list[livePeriod{m, path}]
@@ -120,7 +120,7 @@ func (l *livePeriods) finish(m *monitor, path string, s *query.Source) bool {
 	return errors.Join(err, t.table.out.Flush(), f.Close()) == nil
 }
 
-// close ends the tables that are left.
+// close stops the remaining tables.
 func (l *livePeriods) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *livePeriods) close() {
 	l.list = nil
 }
 
-// periodicTrail is how far a recording has been followed.
+// periodicTrail follows an unfinished recording and writes its table.
 type periodicTrail struct {
 	path, file string
 	stop, done chan struct{}
@@ -138,11 +138,11 @@ type periodicTrail struct {
 	r          *recording.Reader
 	table      *periodicTable
 	cut        uint64
-	ended      bool // up to the recording's end
+	ended      bool // the end of the recording was reached
 	err        error
 }
 
-// end stops following, when everything so far is written.
+// end stops following, after everything so far has been written.
 func (t *periodicTrail) end() {
 	t.once.Do(func() { close(t.stop) })
 	<-t.done
@@ -179,7 +179,7 @@ func (t *periodicTrail) catchUp() error {
 	if t.r == nil {
 		r, err := recording.Open(t.path)
 		if err != nil {
-			return nil // it may come
+			return nil // it may appear later
 		}
 		t.r = r
 	} else if _, err := t.r.Refresh(); err != nil {

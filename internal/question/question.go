@@ -1,4 +1,4 @@
-// Package question makes a query of texts: filters, groupings and metrics as people write them.
+// Package question turns what a user wrote into a query: filters, groupings and metrics.
 package question
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// Question is what is asked of a recording, as text. The zero value of each field but From and To does not restrict
-// anything.
+// Question is a question about a recording, as text. The zero value of each field except From and To restricts nothing.
 type Question struct {
 	From, To         string // moments: "start" and "end" are the whole
 	Threads          []string
@@ -29,14 +28,14 @@ type Question struct {
 	Metrics          []string
 }
 
-// Error is a text that is not understood. It names the text as --NAME.
+// Error is the error of a text that cannot be read. It names the text as --NAME.
 type Error struct{ error }
 
 func (e *Error) Unwrap() error { return e.error }
 
 func wrong(name string, err error) error { return &Error{fmt.Errorf("--%s: %w", name, err)} }
 
-// UnknownWord is the error of a text that must be one of the known words.
+// UnknownWord returns the error of a text that is not one of the known words.
 func UnknownWord(name, word string, known []string) error {
 	return &Error{fmt.Errorf("--%s %s: known are %s%s", name, word, strings.Join(known, ", "),
 		spelling.DidYouMean(word, known))}
@@ -121,7 +120,7 @@ func (q *Question) shape(out *query.Query) error {
 	return nil
 }
 
-// MetricNames are the names of metrics.
+// MetricNames returns the names of metrics.
 func MetricNames(list []query.Metric) []string {
 	names := []string{}
 	for _, m := range list {
@@ -144,7 +143,7 @@ func Cut(r *recording.Reader, name, text string) (uint64, error) {
 	return cut, err
 }
 
-// CheckPatterns holds that texts are patterns with * and ?.
+// CheckPatterns checks that texts are patterns with * and ?.
 func CheckPatterns(name string, patterns []string) error {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
@@ -154,7 +153,7 @@ func CheckPatterns(name string, patterns []string) error {
 	return nil
 }
 
-// findThreads returns the indexes of threads by id or name; nil if none is asked for.
+// findThreads returns the indexes of threads by id or name; nil if there are no words.
 func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
 	if wanted == nil {
 		return nil, nil
@@ -184,7 +183,7 @@ func ParseSize(text string) (uint64, error) {
 	return uint64(n), err
 }
 
-// ParseRange reads a number, or two with .. between, of which either may be left out. "" is nil: no range.
+// ParseRange reads a number, or two separated by .., each of which may be omitted. It returns nil for "".
 func ParseRange(text string, number func(string) (uint64, error)) (*query.Interval, error) {
 	if text == "" {
 		return nil, nil
@@ -211,8 +210,7 @@ func ParseRange(text string, number func(string) (uint64, error)) (*query.Interv
 	return out, nil
 }
 
-// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those deeper than
-// depth.
+// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those below a depth.
 func ParseTrim(threshold string, depth int) (query.Trim, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
 	if err != nil || !(percent >= 0 && percent <= 100) {

@@ -1,5 +1,5 @@
-// Package reply answers a program that asks its recorder for something while it runs: heaptap_dump asks what was
-// allocated, and a threshold's monitor for the call stack at which it acts.
+// Package reply answers the requests of a running program to its recorder: heaptap_dump asks what was allocated, and a
+// threshold monitor asks for the call stack at which it acts.
 package reply
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// dumpOrders are what heaptap_dump sorts by.
+// dumpOrders are the metrics by which heaptap_dump sorts.
 var dumpOrders = map[string]query.Metric{"live": query.Live, "total": query.Bytes, "peak": query.Peak,
 	"calls": query.Allocations}
 
@@ -34,7 +34,7 @@ func Dump(recording string, r control.Request) ([]byte, error) {
 		return nil, err
 	}
 	defer s.Close()
-	s.Profile.Damage = nil // that it has no end yet goes without saying
+	s.Profile.Damage = nil // the missing end is not worth a warning
 	d := &dump{Source: s, request: r, form: "text",
 		q: &query.Query{Metrics: []query.Metric{query.Live, query.Bytes, query.Peak, query.Allocations}},
 		o: view.QueryOptions{Page: answer.Page{Limit: 20}, Options: view.Options{Width: 100}}}
@@ -57,7 +57,7 @@ type dump struct {
 	o       view.QueryOptions
 }
 
-// parse reads a word of the request.
+// parse reads one word of the request.
 func (d *dump) parse(word string) (err error) {
 	switch key, value, _ := strings.Cut(word, "="); key {
 	case "text", "folded", "stacks", "details", "frames", "pprof", "summary", "histogram":
@@ -98,7 +98,7 @@ func (d *dump) parse(word string) (err error) {
 	return nil
 }
 
-// write writes what is asked for, in its form.
+// write writes the answer in the requested form.
 func (d *dump) write(out *bytes.Buffer) error {
 	switch d.form {
 	case "folded":
@@ -142,8 +142,8 @@ func (d *dump) write(out *bytes.Buffer) error {
 	return view.Top(out, d.Source, t, d.o)
 }
 
-// frames writes the call stacks of the allocations by the numbers that the agent has for them, and as 0 that of the
-// caller.
+// frames writes the call stacks of the allocations with the numbers that the agent gave them, and that of the caller
+// as 0.
 func (d *dump) frames(out *bytes.Buffer) error {
 	d.q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), d.Source, d.q)
@@ -165,7 +165,7 @@ func (d *dump) frames(out *bytes.Buffer) error {
 	return nil
 }
 
-// stacks calls write with each call stack, leaf to root, and its metrics, those with most of the first metric first.
+// stacks calls write with each call stack, leaf to root, and its metrics, sorted by the first metric.
 func (d *dump) stacks(write func(frames []profile.Frame, n []uint64)) error {
 	d.q.By = query.ByStack
 	t, err := query.Stacks(context.Background(), d.Source, d.q)
@@ -199,7 +199,7 @@ func writeFrames(out *bytes.Buffer, frames []profile.Frame) {
 	fmt.Fprint(out, "\n\n")
 }
 
-// namesOf are the functions of a call stack from the root on, with semicolons between.
+// namesOf returns the functions of a call stack, the root first, separated by semicolons.
 func namesOf(frames []profile.Frame) string {
 	names := []string{export.Unknown}[:max(0, 1-len(frames))]
 	for _, f := range slices.Backward(frames) {

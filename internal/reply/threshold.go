@@ -17,9 +17,8 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// The command of a threshold is ended after ThresholdTime, unless the user says otherwise. The thread that waits
-// for it waits ThresholdGrace longer: in that time the call stack is found and named, which takes a while in very
-// large programs.
+// The command of a threshold is killed after ThresholdTime, unless the user sets another time. The thread that waits for
+// it waits ThresholdGrace longer: finding and naming the call stack takes a while in very large programs.
 const (
 	ThresholdTime  = 5 * time.Second
 	ThresholdGrace = 10 * time.Second
@@ -28,8 +27,8 @@ const (
 // maxCommandOutput is how much of a command's output is passed on.
 const maxCommandOutput = 64 << 10
 
-// Threshold returns the call stack of the allocation at which a threshold acts, and what its command prints, while
-// the allocating thread waits.
+// Threshold returns the call stack of the allocation at which a threshold acts, and the output of its command. The
+// allocating thread waits for both.
 func Threshold(ctx context.Context, recording string, r control.Request, command string, most time.Duration) ([]byte,
 	error) {
 	s, err := query.Open(recording)
@@ -47,7 +46,7 @@ func Threshold(ctx context.Context, recording string, r control.Request, command
 	return out.Bytes(), nil
 }
 
-// runCommand runs a command by a shell. When its time is up, its group of processes is killed.
+// runCommand runs a command with a shell, and kills its process group when the time is over.
 func runCommand(ctx context.Context, out *bytes.Buffer, command string, r control.Request, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -75,11 +74,11 @@ func runCommand(ctx context.Context, out *bytes.Buffer, command string, r contro
 	}
 }
 
-// firstBytes passes on only the first bytes that are written to it.
+// firstBytes passes on only the first bytes written to it.
 type firstBytes struct {
 	to   *bytes.Buffer
 	room int
-	last byte // of those that were passed on
+	last byte // the last one that was passed on
 }
 
 func (f *firstBytes) Write(p []byte) (int, error) {

@@ -1,9 +1,9 @@
-// Package spelling finds the words that somebody may have meant by a word that is not known.
+// Package spelling suggests known words for an unknown one.
 package spelling
 
 import "strings"
 
-// Nearest returns the candidate that was probably meant, or "".
+// Nearest returns the candidate that was probably meant; "" if no one is close.
 func Nearest(word string, candidates []string) string {
 	word, _, _ = strings.Cut(word, "=")
 	best, least := "", max(2, len(word)/3)+1
@@ -19,7 +19,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// DidYouMean asks for the candidate that somebody may have meant by a word, behind an error; "" if nothing comes near.
+// DidYouMean returns the end of an error message, with the candidate that was probably meant; "" if no one is close.
 func DidYouMean(word string, candidates []string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return "; did you mean " + near + "?"

@@ -1,4 +1,4 @@
-// Package summary is what heaptap run prints when its command has ended.
+// Package summary prints what heaptap run shows when its command has ended.
 package summary
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// listed is how many recordings the summary names.
+// listed is how many recordings or reasons the summary lists.
 const listed = 8
 
 // namedProcesses is how many processes a line names.
 const namedProcesses = 50
 
-// Write writes the recording with the highest peak in short, the names of all recordings, and what recording has
-// cost. top is how many call stacks are shown.
+// Write writes a short report of the recording with the highest peak, the names of all recordings, and the cost of
+// recording. top is how many call stacks are shown.
 func Write(console *launch.Console, result *launch.Result, top int, color bool) {
 	list := slices.DeleteFunc(slices.Clone(result.Recordings), func(r launch.Recording) bool {
 		return size(r.Path) < 0 // Complain has warned of it
@@ -59,12 +59,12 @@ func Write(console *launch.Console, result *launch.Result, top int, color bool) 
 	costs(console, result)
 }
 
-// Complain warns of recordings that could not be written, or have gone: of one, and how many more.
+// Complain warns of recordings that could not be written or were removed: of the first, and how many more.
 func Complain(console *launch.Console, list []launch.Recording) {
 	first, more := "", 0
 	for _, r := range list {
 		if r.Error == "" && size(r.Path) < 0 {
-			r.Error = r.Path + " was written, and is not there any more"
+			r.Error = r.Path + " was written, but does not exist any more"
 		}
 		switch {
 		case r.Error == "":
@@ -79,11 +79,11 @@ func Complain(console *launch.Console, list []launch.Recording) {
 	case more == 0:
 		console.Warn("%s", first)
 	default:
-		console.Warn("%s; and so %d more", first, more)
+		console.Warn("%s (and %d more like it)", first, more)
 	}
 }
 
-// Unseen warns of processes whose allocations the agent has not seen, and says why: once for each reason.
+// Unseen warns of processes whose allocations the agent did not see, once for each reason.
 func Unseen(console *launch.Console, list []launch.Recording) {
 	var reasons []string
 	processes := map[string][]int{}
@@ -98,7 +98,7 @@ func Unseen(console *launch.Console, list []launch.Recording) {
 	}
 	for i, reason := range reasons {
 		if i == listed {
-			console.Warn("and so for %d more reasons; the recordings tell", len(reasons)-i)
+			console.Warn("and %d more reasons; see the reports of the recordings", len(reasons)-i)
 			return
 		}
 		list := processes[reason]
@@ -114,7 +114,7 @@ func Unseen(console *launch.Console, list []launch.Recording) {
 	}
 }
 
-// size is the length of a file; -1 if it is not there.
+// size returns the length of a file in bytes; -1 if it does not exist.
 func size(path string) int64 {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func size(path string) int64 {
 	return st.Size()
 }
 
-// files names the recordings.
+// files lists the recordings.
 func files(console *launch.Console, list []launch.Recording) {
 	var b strings.Builder
 	for i, r := range list {
@@ -143,7 +143,7 @@ func files(console *launch.Console, list []launch.Recording) {
 			detail += ", peak " + humanize.Size(r.Peak)
 		}
 		if r.Error != "" {
-			detail += ", not whole"
+			detail += ", incomplete"
 		}
 		fmt.Fprintf(&b, "%-13s %s (%s)\n", name, shown(r.Path), detail)
 	}
@@ -153,7 +153,7 @@ func files(console *launch.Console, list []launch.Recording) {
 	fmt.Fprint(console, b.String())
 }
 
-// costs says what recording has cost.
+// costs writes what recording has cost.
 func costs(console *launch.Console, result *launch.Result) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-13s target %s (%s CPU)", "time", humanize.Duration(int64(result.Wall)),
@@ -174,5 +174,5 @@ func costs(console *launch.Console, result *launch.Result) {
 	fmt.Fprint(console, b.String())
 }
 
-// shown is a path for a terminal.
+// shown returns a path for a terminal.
 func shown(path string) string { return escape.Terminal(outfile.Relative(path)) }

@@ -75,7 +75,7 @@ func (a *answerText) incomplete(q *query.Answer) {
 		list = append([]string{q.Missing}, list...)
 	}
 	if len(list) > 0 {
-		a.wrapWarning("the recording is not whole: " + clean(list[0]) + ". Numbers are of what is whole.")
+		a.wrapWarning("the recording is incomplete: " + clean(list[0]) + ". Numbers cover only what could be read.")
 		a.printf("\n")
 	}
 }

@@ -91,7 +91,7 @@ func TestWarnings(t *testing.T) {
 	Report(&b, p, Options{})
 	lines := strings.Split(b.String(), "\n")
 	text := strings.Join(strings.Fields(strings.Join(lines[:14], " ")), " ")
-	for _, want := range []string{"! the recording is not whole: one (and 1 more).", "! 1 event could not be recorded",
+	for _, want := range []string{"! the recording is incomplete: one (and 1 more).", "! 1 event could not be recorded",
 		"! 1,234 deallocations of addresses that were not live", `! a note with \x1b[31m in it`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not among the first lines:\n%s", want, strings.Join(lines[:14], "\n"))

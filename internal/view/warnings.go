@@ -29,11 +29,12 @@ func problems(r *report) []string {
 		}
 	}
 	if len(p.Damage) > 0 {
-		s := fmt.Sprintf("the recording is not whole: %s", clean(p.Damage[0]))
+		s := fmt.Sprintf("the recording is incomplete: %s", clean(p.Damage[0]))
 		if n := len(p.Damage) - 1; n > 0 {
 			s += fmt.Sprintf(" (and %d more)", n)
 		}
-		list = append(list, s+". What follows is counted from what is whole; what was live at its end shows as leaked.")
+		list = append(list,
+			s+". The numbers cover only what could be read; blocks that were live at its end count as leaked.")
 	}
 	if f := &p.Folded; f.Cut > 0 {
 		list = append(list, fmt.Sprintf("events before %s were folded (%s): totals, peaks and leaks are exact",

@@ -1,4 +1,4 @@
-package main
+package agree
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
@@ -60,8 +62,7 @@ int main() {
 }
 `
 
-// compiledProgram is what cc1plus compiles: little, since with <map> alone it has 90,000 call stacks, which as JSON are
-// 100 MB.
+// compiledProgram is what cc1plus compiles. It is small: with <map> alone there are 90,000 call stacks, 100 MB of JSON.
 const compiledProgram = `
 template <int n> struct fibonacci {
   static constexpr int value = fibonacci<n - 1>::value + fibonacci<n - 2>::value;
@@ -141,7 +142,7 @@ func (a answerJSON) most() uint64 {
 // ask runs a command and returns its JSON.
 func ask(t *testing.T, args ...string) answerJSON {
 	t.Helper()
-	out, err := plainCommand(t, args...).Output()
+	out, err := heaptap(t, args...).Output()
 	if err != nil {
 		t.Fatalf("%s: %v", strings.Join(args, " "), err)
 	}
@@ -151,14 +152,14 @@ func ask(t *testing.T, args ...string) answerJSON {
 // checked runs a check, which does not hold.
 func checked(t *testing.T, args ...string) answerJSON {
 	t.Helper()
-	out, err := plainCommand(t, args...).Output()
+	out, err := heaptap(t, args...).Output()
 	if err == nil {
 		t.Errorf("%v: everything holds", args)
 	}
 	return answered(t, out, args)
 }
 
-// answered decodes what a command printed, but for the frames of call stacks: they are most of it, and no numbers.
+// answered decodes the output of a command without the frames of call stacks: they are most of it, and not numbers.
 func answered(t *testing.T, out []byte, args []string) answerJSON {
 	t.Helper()
 	a := answerJSON{t: t, what: strings.Join(args, " ")}
@@ -186,17 +187,26 @@ func withoutFrames(b []byte) []byte {
 	}
 }
 
-// agreeing is a program whose recording all commands are asked about.
-type agreeing struct {
-	args  []string
-	drive func(ctx context.Context, dir string) (string, error) // beside it, in its working directory
-	// Its call stacks are so many that not all commands list all of them.
-	large bool
-	every int // one in so many questions is asked; 0: all are
+// heaptap prepares a command, in a folder of its own.
+func heaptap(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(kit.Binary(t), args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cmd.Dir)
+	return cmd
 }
 
-// agreeingPrograms builds what they need in dir.
-func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
+// program is one whose recording all commands are asked about.
+type program struct {
+	args  []string
+	drive func(ctx context.Context, dir string) (string, error) // beside it, in its working directory
+	// It has so many call stacks that not all commands list all of them.
+	large bool
+	every int // only one in so many questions is asked; 0: all are
+}
+
+// allPrograms builds what the programs need in dir.
+func allPrograms(t *testing.T, dir string) map[string]program {
 	t.Helper()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -222,7 +232,7 @@ func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
 		t.Fatal(err)
 	}
 	redis := programs.Redis(300)
-	return map[string]agreeing{
+	return map[string]program{
 		"threads": {args: []string{threads}},
 		"python": {args: []string{strings.TrimSpace(string(python)), "-S", "-c",
 			"x = [str(i) * 5 for i in range(1000)]; del x[::2]"},
@@ -237,9 +247,9 @@ func agreeingPrograms(t *testing.T, dir string) map[string]agreeing {
 }
 
 // record records the program.
-func (p *agreeing) record(t *testing.T, file string) {
+func (p *program) record(t *testing.T, file string) {
 	t.Helper()
-	run := plainCommand(t, append([]string{"run", "-q", "-o", file, "--"}, p.args...)...)
+	run := heaptap(t, append([]string{"run", "-q", "-o", file, "--"}, p.args...)...)
 	run.Env = append(run.Env, "PYTHONMALLOC=malloc")
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
@@ -259,11 +269,16 @@ func (p *agreeing) record(t *testing.T, file string) {
 	}
 }
 
-// TestCommandsAgree: whatever is asked of real recordings, all commands tell the same numbers.
+func TestMain(m *testing.M) { kit.Main(m) }
+
+// TestCommandsAgree: for every question about real recordings, all commands show the same numbers.
 func TestCommandsAgree(t *testing.T) {
-	t.Parallel()
+	for _, tool := range []string{"g++", "python3", "sqlite3", "redis-server"} {
+		need.Tool(t, tool)
+	}
+	os.Unsetenv("DEBUGINFOD_URLS") // tests must not wait for servers
 	dir := t.TempDir()
-	for name, p := range agreeingPrograms(t, dir) {
+	for name, p := range allPrograms(t, dir) {
 		file := filepath.Join(dir, name+".htap")
 		p.record(t, file)
 		for i, question := range [][]string{
@@ -280,13 +295,15 @@ func TestCommandsAgree(t *testing.T) {
 			if i%max(p.every, 1) != 0 {
 				continue
 			}
-			t.Run(name+" "+strings.Join(question, " "),
-				func(t *testing.T) { commandsAgree(t, file, question, p.large) })
+			t.Run(name+" "+strings.Join(question, " "), func(t *testing.T) {
+				t.Parallel()
+				commandsAgree(t, file, question, p.large)
+			})
 		}
 	}
 }
 
-// sums are the metrics that add up, and where the report has them.
+// sums are the metrics that sum up, and where the report has them.
 var sums = map[string][]any{
 	"allocations": {"totals", "allocations"}, "bytes": {"totals", "bytes"},
 	"deallocations": {"totals", "deallocations"}, "freed": {"totals", "freed_bytes"},
@@ -422,7 +439,7 @@ func commandsAgree(t *testing.T, file string, question []string, large bool) {
 	}
 }
 
-// sameSelected: a selection of everything is the same as no selection, but for what belongs to no block.
+// sameSelected: a selection of everything is the same as no selection, except for what belongs to no block.
 func sameSelected(t *testing.T, all, selected answerJSON) {
 	t.Helper()
 	without := func(v any, names ...string) map[string]any {
