@@ -97,9 +97,9 @@ func (b *build) run(t *testing.T, seed uint64) *query.Source {
 
 func still(line uint32) uint32 { return line }
 
-// TestPlanted: between two builds in which every line, address, id, path and inlining differs, exactly the planted
-// changes are found; and by any grouping, the changes add up.
-func TestPlanted(t *testing.T) {
+// TestPlantedChanges: between two builds in which every line, address, id, path and inlining differs, exactly the
+// planted changes are found; and by any grouping, the changes add up.
+func TestPlantedChanges(t *testing.T) {
 	t.Parallel()
 	a := (&build{dir: "/old", id: 1, moved: still}).run(t, 1)
 	for name, c := range map[string]struct {

@@ -135,8 +135,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestObjectsAreTheEvents reads the JSON lines back: no field of an event is missing, numbers are exact.
-func TestObjectsAreTheEvents(t *testing.T) {
+// TestJSONRoundTrip reads the JSON lines back: no field of an event is missing, numbers are exact.
+func TestJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	path, want := sample(t)
 	r := open(t, path)

@@ -150,7 +150,7 @@ func (t *Imported) AddOf(thread int, stack int32, s *tally.Stack) error {
 	for _, n := range [][2]uint64{{l.Bytes, s.Bytes}, {l.Allocations, s.Allocations}, {l.OwnPeakBytes, s.OwnPeakBytes},
 		{l.Temporary, s.Temporary}, {l.TemporaryBytes, s.TemporaryBytes}, {l.Lifetime.Hi, s.Lifetime.Hi}} {
 		if n[0]+n[1] < n[0] || n[0]+n[1] > math.MaxInt64 {
-			return errors.New("the numbers add up to more than 63 bits hold")
+			return errors.New("the numbers add up to more than 63 bits")
 		}
 	}
 	s.Untimed = s.Deallocations

@@ -81,7 +81,7 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 	recording.Timeline, error) {
 	if merged := r.Merged(); merged != nil {
 		if merged.Clock != (m.align == ByClock) {
-			return nil, recording.Timeline{}, fmt.Errorf("its processes were brought together by the %s; merge it "+
+			return nil, recording.Timeline{}, fmt.Errorf("its processes were aligned by the %s; merge it "+
 				"with --align %s", alignText[!merged.Clock], alignFlag[!merged.Clock])
 		}
 		return merged.Inputs, merged.Timeline, nil

@@ -367,8 +367,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestTogether compares the timeline with the events of all processes in one order.
-func TestTogether(t *testing.T) {
+// TestMergedTimeline compares the timeline with the events of all processes in one order.
+func TestMergedTimeline(t *testing.T) {
 	t.Parallel()
 	list, paths := some(t, 8)
 	for _, align := range []Align{ByStart, ByClock} {

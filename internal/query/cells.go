@@ -9,13 +9,13 @@ type cell struct {
 	level
 }
 
-// level follows the number of live bytes.
+// level is the number of live bytes, and its maximum.
 type level struct {
 	now  int64
 	most int64 // since the beginning of the query's range
 }
 
-// cells finds cells by stack and label.
+// cells is a table of cells by stack and label.
 type cells struct {
 	list   []cell
 	places places // number in list plus 1
@@ -48,7 +48,7 @@ func (c *cells) find(stack, label uint32) int {
 	return int(c.places.far.find(uint64(label)<<32|uint64(stack)).value) - 1
 }
 
-// index makes the cells of a list findable that was built elsewhere.
+// index fills places for a list that was built elsewhere.
 func (c *cells) index() {
 	c.places = places{}
 	for i := range c.list {

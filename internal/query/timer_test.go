@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// TestTimeWithoutTheAgent checks the example that docs/definitions.md calculates by hand.
-func TestTimeWithoutTheAgent(t *testing.T) {
+// TestTimeExcludesAgent checks the example that docs/definitions.md calculates by hand.
+func TestTimeExcludesAgent(t *testing.T) {
 	t.Parallel()
 	r := newRecorder(t)
 	r.health = event.Health{AllocCost: 30, FreeCost: 10.4}

@@ -16,7 +16,7 @@ import (
 
 // The second run knows the names that the first one found, without reading the debug information again: it is made
 // unreadable before. A changed file is read again.
-func TestNamesAreKept(t *testing.T) {
+func TestNamesAreCached(t *testing.T) {
 	t.Parallel()
 	whole := build(t, "shapes.cc", "p", "g++", "-std=c++17", "-g", "-O2", "-gz=zlib", "-Wl,--build-id=sha1")
 	f := openELF(t, whole)

@@ -199,8 +199,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestNothingForgotten reads the header's text: every constant and every field in it must be known to the test above.
-func TestNothingForgotten(t *testing.T) {
+// TestHeaderComplete reads the header's text: every constant and every field in it must be known to the test above.
+func TestHeaderComplete(t *testing.T) {
 	b, err := os.ReadFile(headerFile)
 	if err != nil {
 		t.Fatal(err)

@@ -59,8 +59,8 @@ func TestCost(t *testing.T) {
 // inlined are lines, one in 256 of which is long.
 var inlined = [256]string{"i 10 1" + strings.Repeat(" 2 2 1", 400) + "\n"}
 
-// TestBirths: a freed block has the time of the youngest allocation that it may be.
-func TestBirths(t *testing.T) {
+// TestYoungestBlock: a freed block has the time of the youngest allocation that it may be.
+func TestYoungestBlock(t *testing.T) {
 	const text = costHead + "a 20 1\n+ 0\nc 1\n+ 0\n+ 1\nc 3\n- 0\nc 4\n- 1\n+ 0\nc 6\n- 0\n- 0\n"
 	path := filepath.Join(t.TempDir(), "a.htap")
 	if err := Import(strings.NewReader(text), path, "test"); err != nil {

@@ -320,7 +320,7 @@ func (r *reader) add(stack int32, weight float64, of func(*merge.Numbers) *uint6
 		r.order = append(r.order, stack)
 	}
 	if *of(v)+n > math.MaxInt64 {
-		return errors.New("the numbers add up to more than 63 bits hold")
+		return errors.New("the numbers add up to more than 63 bits")
 	}
 	*of(v) += n
 	return nil
