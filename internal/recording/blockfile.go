@@ -19,7 +19,7 @@ type blockFile struct {
 	size    int64
 	header  fileHeader
 	scanned int64      // end of the last block that was found
-	open    []string   // damage at the end, which a recorder that still writes will mend
+	open    []string   // damage at the end; it goes away if a recorder still writes the file
 	mu      sync.Mutex // of damage, seen
 	damage  []string
 	seen    map[string]bool
@@ -79,6 +79,7 @@ func (x *blockFile) findIndex() ([]indexEntry, bool) {
 	return append(list, indexEntry{header: b}), err == nil
 }
 
+// blockAt returns the header of the block at an offset; false if there is none.
 func (x *blockFile) blockAt(at int64) (header, bool) {
 	var h [headerLength]byte
 	n, err := readFull(x.f, h[:], at)
@@ -109,9 +110,9 @@ func (x *blockFile) payload(b header, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// scan finds the blocks from x.scanned on, the first of which should have number next. It reads files without an index:
-// the recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it
-// looks for the next whole one.
+// scan finds the blocks from x.scanned on, the first of which should have number next. It is for files without an
+// index: the recorder was stopped before it could write one, or still writes, or the file is damaged. Where a header is
+// damaged, scan goes on at the next whole one.
 func (x *blockFile) scan(next uint32) []indexEntry {
 	var list []indexEntry
 	for x.scanned < x.size {

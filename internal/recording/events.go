@@ -12,19 +12,19 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/inorder"
 )
 
-// Events yields all events in order, until yield returns false. The event that yield gets is used again for the next
-// one. Blocks that are damaged are left out, or end where the damage begins; a *DamageError then tells of them at the
-// end. What was folded is left out as well; at the end a *FoldedError says so.
+// Events yields all events in order, until yield returns false. The event that yield gets is overwritten by the next
+// one. A damaged block is left out, or ends where the damage begins; then the error at the end is a *DamageError.
+// Folded blocks are left out as well; then the error is a *FoldedError.
 func (r *Reader) Events(yield func(*event.Event) bool) error {
 	return r.Walk(context.Background(), 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool { return yield(e) })
 }
 
-// Walk is Events between two cuts, with the numbers of EventsBetween. Where blocks are damaged, the numbers leap.
+// Walk is Events between two cuts, with the numbers of EventsBetween. Where a block is damaged, numbers are missing.
 func (r *Reader) Walk(ctx context.Context, from, to uint64, yield func(n, ref uint64, e *event.Event) bool) error {
 	return r.WalkBatches(ctx, from, to, block.OneByOne(yield))
 }
 
-// WalkBatches is Walk for who goes through many events: it yields them in batches. None of them leaps.
+// WalkBatches is Walk in batches, which is faster. No numbers are missing within a batch.
 func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
 	if err := r.NeedEvents(); err != nil {
 		return err
@@ -65,15 +65,15 @@ func (r *Reader) WalkBatches(ctx context.Context, from, to uint64, yield func(*B
 	return gone
 }
 
-// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting
-// from 0, and that of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used
-// again for another one. A block that is damaged ends it.
+// EventsBetween yields the events between two cuts, in order, until yield returns false. Each comes with its number,
+// from 0, and the number of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is
+// overwritten by the next one. A damaged block is an error, which ends it.
 func (r *Reader) EventsBetween(ctx context.Context, from, to uint64,
 	yield func(n, ref uint64, e *event.Event) bool) error {
 	return r.Batches(ctx, from, to, block.OneByOne(yield))
 }
 
-// Batches is EventsBetween for who goes through many events: it yields them in batches.
+// Batches is EventsBetween in batches, which is faster.
 func (r *Reader) Batches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
 	if err := r.NeedEvents(); err != nil {
 		return err
@@ -92,18 +92,17 @@ func (r *Reader) Batches(ctx context.Context, from, to uint64, yield func(*Batch
 	return nil
 }
 
-// Stretch is a block of events, as Scan goes through it.
+// Stretch is the events of one block.
 type Stretch struct {
 	First, FirstAlloc uint64 // numbers of its first event and of its first allocation
 	Events, Allocs    uint64 // in it
 }
 
-// Scan goes through the events from the beginning of the block that holds the cut from, up to the cut to; so a block is
-// always seen from its first event on. Blocks are decoded on all processors. begin is called for each, from any
-// goroutine, and says what is to be done with its events: each gets them in order, in batches, until it wants no more;
-// they have the fields that f asks for. done is called when nothing follows in the block, on the goroutine of Scan and
-// in the order of the blocks: there, what became of the blocks is put together. A block that is damaged ends it, after
-// the done of its events before the damage; of later ones nothing is told.
+// Scan decodes blocks of events on all processors: from the block that holds the cut from, with all of its events, up
+// to the cut to. Scan calls begin for each block, on any goroutine. each then gets the block's events, in order and in
+// batches, until it returns false; they have the fields in f. When a block is done, Scan calls its done, on its own
+// goroutine and in the order of the blocks, so that the results of the blocks can be put together there. A damaged block
+// ends the scan with an error, once its events before the damage were passed to each and its done was called.
 func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	begin func(Stretch) (each func(*Batch) bool, done func())) error {
 	if err := r.NeedEvents(); err != nil {

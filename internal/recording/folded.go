@@ -14,8 +14,8 @@ type FoldedError struct {
 	Name string
 	Cut  uint64 // the first from which on all events are there
 	Time int64  // of the event before it, ns
-	// About what is before Cut there are answers at some cuts: these are the nearest ones before and after that of the
-	// question, and the times of the events before them.
+	// Before Cut there are answers at some cuts. These are the nearest ones before and after the cut of the question,
+	// and the times of the events before them.
 	Before, After         uint64
 	BeforeTime, AfterTime int64
 }
@@ -29,7 +29,7 @@ func (e *FoldedError) Error() string {
 	return s
 }
 
-// Folded tells what was folded and why.
+// Folded says what was folded and why.
 type Folded struct {
 	Cut     uint64        // the first from which on all events are there; 0: nothing was folded
 	Time    int64         // of the event before it, ns
@@ -74,7 +74,7 @@ func (x *EventBlocks) Around(cut uint64) (before, after uint64) {
 	return x.cuts[i-1], x.cuts[i]
 }
 
-// FoldedError is about a cut, or about none if that is behind all that was folded.
+// FoldedError returns the error about a cut, or about no cut in particular if it is after all that was folded.
 func (x *EventBlocks) FoldedError(cut uint64) error {
 	e := &FoldedError{Name: x.file.name}
 	e.Cut, e.Time = x.DetailFrom()
@@ -88,7 +88,7 @@ func (x *EventBlocks) Folded(i int) bool { return x.folded(&x.list[i]) }
 
 func (x *EventBlocks) folded(e *indexEntry) bool { return uint64(e.seq) < x.folds[e.layer()] }
 
-// loadFolded learns what is folded.
+// loadFolded reads which blocks are folded.
 func (x *EventBlocks) loadFolded(blocks []indexEntry) {
 	for _, b := range blocks {
 		if b.typ != blockFolded {
@@ -115,8 +115,8 @@ func (x *EventBlocks) loadFolded(blocks []indexEntry) {
 	}
 }
 
-// findCuts finds the cuts within what is folded at which there are answers: where the smallest summaries that are left
-// begin and end.
+// findCuts finds the cuts among folded events at which there are answers: the ends of the smallest summaries that are
+// left.
 func (x *EventBlocks) findCuts() {
 	x.cuts = x.cuts[:0]
 	detail, _ := x.DetailFrom()

@@ -29,15 +29,15 @@ type Reader struct {
 	blocks   []indexEntry // all that were found
 	events   EventBlocks  // those of events
 	process  event.Process
-	found    bool    // process was
+	found    bool    // process was read
 	merged   *Merged // nil: there are events
 	ending   Ending
 	ended    bool
-	promised uint64 // events, by the ending
-	// The latest statistics in the file; those of a recording that goes on tell of its events so far.
+	promised uint64 // how many events there are, says the ending
+	// The latest statistics in the file. While a recorder still writes, they are of the events so far.
 	stored   *tally.Summary
 	tally    *tally.Summary
-	counted  bool       // tally was counted here
+	counted  bool       // tally was counted by this Reader
 	counting sync.Mutex // of tally
 	budget   int64      // bytes that tables may still unpack to
 
@@ -108,7 +108,7 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	return r, nil
 }
 
-// load reads all blocks but events.
+// load reads the blocks that are not of events, and adds those of events to r.events.
 func (r *Reader) load(blocks []indexEntry) {
 	var s column.Set
 	r.blocks = append(r.blocks, blocks...)
@@ -198,12 +198,12 @@ func (r *Reader) loadTally(s *column.Set) error {
 	return nil
 }
 
-// Refresh takes in what was appended to the file since it was opened or last refreshed, and reports whether that was
-// anything: so one can follow a recording while it is being written. What was read before stays valid and is not read
+// Refresh reads what was appended to the file since it was opened or last refreshed, and reports whether there was
+// anything. So one can follow a recording while it is being written. What was read before stays valid and is not read
 // again. No other method of the Reader may run at the same time.
 //
-// A block whose writing is under way is left for the next time. Until the recorder has come to the end, Damage says
-// that the ending is missing.
+// A block that is still being written is left for the next time. Until the recorder has written the ending, Damage says
+// that it is missing.
 func (r *Reader) Refresh() (bool, error) {
 	if r.measure == nil {
 		return false, errors.New("only a recording that was opened by its name can be refreshed")
@@ -242,7 +242,7 @@ func (r *Reader) Version() (major, minor int) { return int(r.header.major), int(
 // Size is the file's length.
 func (r *Reader) Size() int64 { return r.size }
 
-// Process describes the process that was recorded.
+// Process is the process that was recorded.
 func (r *Reader) Process() event.Process { return r.process }
 
 // Ending says how the process ended; false if the recording ends before.
@@ -251,7 +251,7 @@ func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
 // Health counts what was not recorded.
 func (r *Reader) Health() event.Health { return r.ending.Health }
 
-// Complete reports whether the file is whole and tells of the process up to its end.
+// Complete reports whether the file is whole, with the process's end.
 func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) == 0 }
 
 // Damage says in sentences what is missing.
@@ -295,8 +295,8 @@ func (r *Reader) EventBlocks() *EventBlocks { return &r.events }
 // StoredTally returns the latest statistics that the recorder counted; nil if the recording has none.
 func (r *Reader) StoredTally() *tally.Summary { return r.stored }
 
-// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from
-// the recorder's latest count on, as far as the events are whole; Damage tells what is not.
+// Tally returns the statistics of the events: those of the recorder, if the recording has them. Otherwise it counts the
+// events after the recorder's latest statistics, as far as they are whole; Damage says which are not.
 func (r *Reader) Tally() (*tally.Summary, error) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
@@ -323,14 +323,14 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 	return sum, err
 }
 
-// Recount counts the events. Those that were folded are not counted: a *FoldedError says so.
+// Recount counts the events. If some were folded, it counts the others, and the error is a *FoldedError.
 func (r *Reader) Recount() (*tally.Summary, error) {
 	t := tally.New()
 	err := r.WalkBatches(context.Background(), 0, math.MaxUint64, adding(t))
 	return t.Summary(), err
 }
 
-// adding counts events.
+// adding adds the events to t.
 func adding(t *tally.Tally) block.Yield {
 	return func(b *Batch) bool {
 		for i := range b.Events {
