@@ -101,8 +101,8 @@ type Stretch struct {
 // Scan decodes blocks of events on all processors: from the block that holds the cut from, with all of its events, up
 // to the cut to. Scan calls begin for each block, on any goroutine. each then gets the block's events, in order and in
 // batches, until it returns false; they have the fields in f. When a block is done, Scan calls its done, on its own
-// goroutine and in the order of the blocks, so that the results of the blocks can be put together there. A damaged block
-// ends the scan with an error, once its events before the damage were passed to each and its done was called.
+// goroutine and in the order of the blocks, so that the results of the blocks can be put together there. A damaged
+// block ends the scan with an error, once its events before the damage were passed to each and its done was called.
 func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	begin func(Stretch) (each func(*Batch) bool, done func())) error {
 	if err := r.NeedEvents(); err != nil {

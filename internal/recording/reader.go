@@ -81,7 +81,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r := &Reader{
-		blockFile: blockFile{name: name, f: f, size: size, seen: make(map[string]bool)},
+		blockFile: blockFile{name: name, data: f, size: size, seen: make(map[string]bool)},
 		Tables:    Tables{frames: make(map[uint32][]event.Frame)},
 		budget:    roomOf(size),
 	}

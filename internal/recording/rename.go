@@ -245,7 +245,7 @@ func (n *renamer) copy(e *indexEntry) error {
 	buf := make([]byte, page)
 	for at := int64(0); at < int64(e.length); at += page {
 		part := buf[:min(page, int64(e.length)-at)]
-		if _, err := readFull(n.r.f, part, e.offset+headerLength+at); err != nil {
+		if _, err := readFull(n.r.data, part, e.offset+headerLength+at); err != nil {
 			return err
 		}
 		if bytes.Count(part, []byte{0}) == len(part) {
