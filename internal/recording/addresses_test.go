@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestAddressesAreCheap: where an allocator gives back what was freed lately, an address costs less than a byte an
-// event.
+// TestAddressesAreCheap: if an allocator reuses what was recently freed, an address costs less than a byte an event.
 func TestAddressesAreCheap(t *testing.T) {
 	t.Parallel()
 	const n = 200_000

@@ -2,7 +2,7 @@ package recording
 
 import "github.com/heaptap/heaptap/internal/recording/block"
 
-// What package block says of events and of what they change is part of what a Reader answers.
+// Types of package block that are part of what a Reader returns.
 type (
 	Batch   = block.Batch
 	Fields  = block.Fields
@@ -10,7 +10,7 @@ type (
 	Changes = block.Changes
 )
 
-// What events may go without, see block.Fields.
+// Fields that events may lack, see block.Fields.
 const (
 	Times     = block.Times
 	Sizes     = block.Sizes

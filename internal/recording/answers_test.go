@@ -33,15 +33,14 @@ type answer struct {
 	Queries []reply
 }
 
-// reply is what came of a question. Either Value or Err is set.
+// reply is the result of a question: either Value or Err is set.
 type reply struct {
 	Question string
 	Value    any
 	Err      error
 }
 
-// ask reads everything, and asks questions about a recording of n events. whole says whether the reader says that it
-// is.
+// ask reads everything, and asks questions about a recording of n events. whole is what the reader's Complete returns.
 func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 	if err != nil {
@@ -66,7 +65,7 @@ func askReader(r *recording.Reader, n uint64) (a answer, err error) {
 	return a, err
 }
 
-// everything is what a reader of a whole recording, or the beginning of one, says.
+// everything returns the answers of a reader of a recording that is whole, or whole up to some point.
 func everything(t *testing.T, r *recording.Reader) answer {
 	t.Helper()
 	_, last := r.Cuts()
@@ -82,7 +81,7 @@ func everything(t *testing.T, r *recording.Reader) answer {
 	return a
 }
 
-// questions asks all kinds of questions, so that all summaries are asked.
+// questions asks all kinds of questions, so that all summaries are read.
 func questions(r *recording.Reader, n uint64) (list []reply) {
 	ctx := context.Background()
 	add := func(v any, err error, question string, args ...any) {
@@ -129,8 +128,8 @@ func questions(r *recording.Reader, n uint64) (list []reply) {
 	return list
 }
 
-// levels makes a recording of so many blocks of events, which gives a summary for 16 of them, and one more for 256. The
-// changes of most blocks are stored.
+// levels makes a recording of so many blocks of events, with a summary for each 16 of them, and one more for 256. Most
+// blocks store their changes.
 func levels(t testing.TB, blocks int, finish bool) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "levels.htap")

@@ -52,7 +52,7 @@ func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error
 	return a, nil
 }
 
-// events appends a block of events, and the summaries that it completes.
+// events appends a block of events, and the summaries that are complete with it.
 func (a *appender) events(s *block.Sealed) error {
 	if a.err == nil {
 		a.pack.Pack(s, a.pay)
@@ -116,9 +116,9 @@ type endingFile struct {
 	Events uint64       `json:"events"` // in the recording
 }
 
-// finish appends the tables that are left, the tally, the ending and the index. After an error it tries anew: what is
-// left is small and may fit. The ending, which says how much was lost, comes before everything but the events: where
-// there is no room for it, what lies at the file's end makes room.
+// finish appends the tables that are left, the tally, the ending and the index. After an error it tries again: what is
+// left is small and may fit. The ending, which says how much was lost, matters more than anything but the events: if
+// there is no room for it, finish cuts off what is at the file's end.
 func (a *appender) finish(e Ending) error {
 	a.err = nil
 	if a.tables(&pendingTables{}) == nil {
@@ -142,8 +142,8 @@ func (a *appender) finish(e Ending) error {
 	}
 }
 
-// cut takes all but the first n blocks off the file, and returns how many events were in them. It takes one block of
-// events at most, which is room enough, and nothing where earlier blocks were folded into later ones.
+// cut cuts the file after its first n blocks, and returns how many events were in the others. It removes at most one
+// block of events, which gives room enough, and nothing if earlier blocks were folded into later ones.
 func (a *appender) cut(n int) (lost uint64, ok bool) {
 	if n < 1 || a.fold != nil || a.dropped {
 		return 0, false
@@ -161,7 +161,7 @@ func (a *appender) cut(n int) (lost uint64, ok bool) {
 	return lost, a.f.Truncate(a.end) == nil
 }
 
-// counts appends what the events so far sum up to.
+// counts appends the statistics of the events so far.
 func (a *appender) counts(s *tally.Summary) error {
 	a.pay.Reset()
 	a.pay.Column(colTally, s.Marshal())

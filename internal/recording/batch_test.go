@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
-// TestPlacesAreUsedAgain: an event has nothing of the one that had its place in a batch before, of whatever kinds they
-// are.
+// TestPlacesAreUsedAgain: an event has no fields of the one that was in its place of the batch before, whatever their
+// kinds.
 func TestPlacesAreUsedAgain(t *testing.T) {
 	t.Parallel()
 	var events []event.Event

@@ -92,7 +92,7 @@ type script struct {
 	others []event.Event // those that are not plain
 }
 
-// plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
+// plain adds an event, and reports whether it is plain.
 func (s *script) plain(e *event.Event) bool {
 	p := plainOf(e)
 	if p.Way == event.NotPlain {
@@ -125,7 +125,7 @@ func (s *script) play(w *recording.Writer) error {
 	return nil
 }
 
-// cpu is the time that this process has computed: other work on the machine does not count.
+// cpu is the processor time of this process: other work on the machine does not count.
 func cpu() int64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
-// BenchmarkBig asks a large recording, which it makes of one of a real program, named by HEAPTAP_RECORDING: its events
-// again and again, HEAPTAP_EVENTS (100 million) in all. It prints what a question costs: at the median, at the 99th
-// percentile and at worst.
+// BenchmarkBig asks questions about a large recording. It makes that from the recording HEAPTAP_RECORDING of a real
+// program, whose events it repeats: HEAPTAP_EVENTS (100 million) in all. It prints what a question costs: the median,
+// the 99th percentile and the most.
 func BenchmarkBig(b *testing.B) {
 	source := os.Getenv("HEAPTAP_RECORDING")
 	if source == "" {

@@ -15,11 +15,11 @@ import (
 // blockFile is the file of a recording: a header, and blocks one after another, of which some may be damaged.
 type blockFile struct {
 	name    string
-	f       io.ReaderAt
+	data    io.ReaderAt
 	size    int64
 	header  fileHeader
 	scanned int64      // end of the last block that was found
-	open    []string   // damage at the end, which a recorder that still writes will mend
+	open    []string   // damage at the end; it goes away if a recorder still writes the file
 	mu      sync.Mutex // of damage, seen
 	damage  []string
 	seen    map[string]bool
@@ -29,19 +29,19 @@ type blockFile struct {
 func roomOf(size int64) int64 { return tableRoom + min(size, math.MaxInt64/1024)*tableRatio }
 
 // room is how much a summary may unpack to.
-func (x *blockFile) room() int64 { return roomOf(x.size) }
+func (f *blockFile) room() int64 { return roomOf(f.size) }
 
 // ns converts a time from units to ns.
-func (x *blockFile) ns(units uint64) int64 { return int64(units) * int64(x.header.quantum) }
+func (f *blockFile) ns(units uint64) int64 { return int64(units) * int64(f.header.quantum) }
 
 // damaged notes that something is damaged.
-func (x *blockFile) damaged(format string, args ...any) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (f *blockFile) damaged(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	s := fmt.Sprintf(format, args...)
-	if !x.seen[s] && len(x.damage) < 1000 {
-		x.seen[s] = true
-		x.damage = append(x.damage, s)
+	if !f.seen[s] && len(f.damage) < 1000 {
+		f.seen[s] = true
+		f.damage = append(f.damage, s)
 	}
 }
 
@@ -55,23 +55,23 @@ func readFull(f io.ReaderAt, p []byte, off int64) (int, error) {
 }
 
 // findIndex returns the blocks that the index at the end of the file names, or false if there is no whole index.
-func (x *blockFile) findIndex() ([]indexEntry, bool) {
-	if x.size < fileHeaderLength+headerLength+trailerSize {
+func (f *blockFile) findIndex() ([]indexEntry, bool) {
+	if f.size < fileHeaderLength+headerLength+trailerSize {
 		return nil, false
 	}
 	var t [trailerSize]byte
-	if n, err := readFull(x.f, t[:], x.size-trailerSize); err != nil || n < len(t) || string(t[8:]) != endMagic {
+	if n, err := readFull(f.data, t[:], f.size-trailerSize); err != nil || n < len(t) || string(t[8:]) != endMagic {
 		return nil, false
 	}
 	at := int64(binary.LittleEndian.Uint64(t[:]))
-	if at < fileHeaderLength || at > x.size-headerLength-trailerSize {
+	if at < fileHeaderLength || at > f.size-headerLength-trailerSize {
 		return nil, false
 	}
-	b, ok := x.blockAt(at)
-	if !ok || b.typ != blockIndex || b.end() != x.size {
+	b, ok := f.blockAt(at)
+	if !ok || b.typ != blockIndex || b.end() != f.size {
 		return nil, false
 	}
-	p, err := x.payload(b, nil)
+	p, err := f.payload(b, nil)
 	if err != nil {
 		return nil, false
 	}
@@ -79,9 +79,10 @@ func (x *blockFile) findIndex() ([]indexEntry, bool) {
 	return append(list, indexEntry{header: b}), err == nil
 }
 
-func (x *blockFile) blockAt(at int64) (header, bool) {
+// blockAt returns the header of the block at an offset; false if there is none.
+func (f *blockFile) blockAt(at int64) (header, bool) {
 	var h [headerLength]byte
-	n, err := readFull(x.f, h[:], at)
+	n, err := readFull(f.data, h[:], at)
 	if err != nil || n < len(h) {
 		return header{}, false
 	}
@@ -89,15 +90,15 @@ func (x *blockFile) blockAt(at int64) (header, bool) {
 }
 
 // payload reads and checks a block's payload, into buf if that is large enough.
-func (x *blockFile) payload(b header, buf []byte) ([]byte, error) {
-	if b.end() > x.size {
+func (f *blockFile) payload(b header, buf []byte) ([]byte, error) {
+	if b.end() > f.size {
 		return nil, fmt.Errorf("it is cut off by the end of the file")
 	}
 	if uint64(cap(buf)) < uint64(b.length) {
 		buf = make([]byte, b.length)
 	}
 	buf = buf[:b.length]
-	n, err := readFull(x.f, buf, b.offset+headerLength)
+	n, err := readFull(f.data, buf, b.offset+headerLength)
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,48 +110,48 @@ func (x *blockFile) payload(b header, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// scan finds the blocks from x.scanned on, the first of which should have number next. It reads files without an index:
-// the recorder ended before it could write one, still writes, or the file is damaged. Where a header is damaged, it
-// looks for the next whole one.
-func (x *blockFile) scan(next uint32) []indexEntry {
+// scan finds the blocks from f.scanned on, the first of which should have number next. It is for files without an
+// index: the recorder was stopped before it could write one, or still writes, or the file is damaged. Where a header is
+// damaged, scan goes on at the next whole one.
+func (f *blockFile) scan(next uint32) []indexEntry {
 	var list []indexEntry
-	for x.scanned < x.size {
-		at := x.scanned
-		b, ok := x.blockAt(at)
+	for f.scanned < f.size {
+		at := f.scanned
+		b, ok := f.blockAt(at)
 		if !ok {
-			found, ok := x.resync(at + 1)
+			found, ok := f.resync(at + 1)
 			if !ok {
-				x.open = append(x.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at,
-					x.size-at))
+				f.open = append(f.open, fmt.Sprintf("from offset %d to the end (%d bytes): no whole block", at,
+					f.size-at))
 				break
 			}
-			x.damaged("at offset %d: %d bytes are no block", at, found-at)
-			x.scanned = found
+			f.damaged("at offset %d: %d bytes are no block", at, found-at)
+			f.scanned = found
 			continue
 		}
-		if b.end() > x.size {
-			x.open = append(x.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at,
-				b.typ, x.size-at-headerLength, b.length))
+		if b.end() > f.size {
+			f.open = append(f.open, fmt.Sprintf("at offset %d: the file ends within a block of %s (%d of %d bytes)", at,
+				b.typ, f.size-at-headerLength, b.length))
 			break
 		}
 		if b.seq != next {
-			x.damaged("at offset %d: block %d follows, %d was expected", at, b.seq, next)
+			f.damaged("at offset %d: block %d follows, %d was expected", at, b.seq, next)
 		}
 		next = b.seq + 1
-		list = append(list, x.entry(b))
-		x.scanned = b.end()
+		list = append(list, f.entry(b))
+		f.scanned = b.end()
 	}
 	return list
 }
 
 // entry returns what the index would say of a block.
-func (x *blockFile) entry(b header) indexEntry {
+func (f *blockFile) entry(b header) indexEntry {
 	e := indexEntry{header: b}
 	if b.typ != blockEvents && b.typ != blockSummary {
 		return e
 	}
 	var buf [512]byte
-	n, err := readFull(x.f, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+headerLength)
+	n, err := readFull(f.data, buf[:min(uint64(len(buf)), uint64(b.length))], b.offset+headerLength)
 	if err != nil {
 		return e
 	}
@@ -168,11 +169,11 @@ func (x *blockFile) entry(b header) indexEntry {
 }
 
 // resync returns the offset of the first whole block header at or after at.
-func (x *blockFile) resync(at int64) (int64, bool) {
+func (f *blockFile) resync(at int64) (int64, bool) {
 	mark := binary.LittleEndian.AppendUint32(nil, blockMagic)
 	buf := make([]byte, 64<<10)
-	for at < x.size {
-		n, err := readFull(x.f, buf, at)
+	for at < f.size {
+		n, err := readFull(f.data, buf, at)
 		if err != nil || n < headerLength {
 			return 0, false
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Block tells of one block of a recording's file.
+// Block describes one block of a recording's file.
 type Block struct {
 	Number uint32 // as the block says; those of a whole file count from 0
 	Type   string // in words
@@ -19,10 +19,10 @@ type Block struct {
 	Events, FirstEvent uint64
 	Begin, End         int64 // time of the first and last event, ns
 	Live, LiveBlocks   int64 // before the first event
-	Peak               int64 // most bytes live at any moment within
+	Peak               int64 // most bytes live at any moment of the block
 	Stacks             uint64
 	Threads            uint64 // of events
-	Level              int    // of a summary: it tells of as many as 16^Level blocks of events
+	Level              int    // of a summary: it sums up at most 16^Level blocks of events
 }
 
 // Blocks returns the file's blocks, as far as their headers are whole.
@@ -47,15 +47,14 @@ func (r *Reader) Blocks() []Block {
 	return list
 }
 
-// Column tells of one column of a block.
+// Column describes one column of a block.
 type Column struct {
 	Name     string // in words
 	Stored   int64  // bytes in the file
 	Unpacked int64
 }
 
-// Columns returns the columns of the block that is the i-th of Blocks; the process and the ending have none, nor has
-// what was folded.
+// Columns returns the columns of block i of Blocks. The process, the ending and folded blocks have none.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].header
 	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.events.folded(&r.blocks[i]) {
@@ -79,7 +78,7 @@ func (r *Reader) Columns(i int) ([]Column, error) {
 	return list, nil
 }
 
-// columnNames name the columns of each type of block, as doc.go does; package block names those of events and
+// columnNames are the names of the columns of each type of block, as in doc.go. Package block has those of events and
 // summaries.
 var columnNames = map[blockType]map[column.ID]string{
 	blockThreads: {1: "index", 2: "kernel's id", 3: "start", column.Texts: "names"},
@@ -104,8 +103,7 @@ var columnNames = map[blockType]map[column.ID]string{
 	blockPairs:    {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
 	blockPools:    {2: "sums", 3: "names", column.Texts: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults",
-		22: "major faults",
-		23: "memory available", 24: "cached", 25: "threads"},
+		22: "major faults", 23: "memory available", 24: "cached", 25: "threads"},
 }
 
 func columnName(t blockType, id column.ID) string {

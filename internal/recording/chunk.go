@@ -2,22 +2,22 @@ package recording
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// chunk is consecutive events on their way to the columns, with what was added to the tables since the chunk before.
+// chunk is consecutive events that are still to be encoded, with what was added to the tables since the chunk before.
 // The caller of a Writer fills one while a goroutine encodes those before.
 type chunk struct {
 	list   []event.Plain
 	n      int
 	others []event.Event // those that are not plain
 	tables pendingTables
-	last   bool   // of its block of events
-	then   func() // of FlushLater
+	last   bool   // it ends its block of events
+	then   func() // called once the block is written, see FlushLater
 }
 
 const (
-	// chunkEvents is how many events a chunk has at most: so few that they stay in a cache, so many that waking up the
-	// goroutine takes little.
+	// chunkEvents is how many events a chunk has at most: few enough that they stay in a cache, and so many that waking
+	// up the goroutine costs little.
 	chunkEvents = 4096
-	// maxChunks is how many chunks may be on their way to the columns.
+	// maxChunks is how many chunks may wait to be encoded.
 	maxChunks = 3
 )
 
@@ -32,7 +32,7 @@ func (w *Writer) next() *event.Plain {
 	return p
 }
 
-// nextChunk sends the chunk, which is full, and returns an empty one.
+// nextChunk sends the current chunk, which is full, and returns an empty one.
 func (w *Writer) nextChunk() *chunk {
 	if w.filling.list == nil {
 		w.filling.list = make([]event.Plain, chunkEvents)
@@ -42,8 +42,8 @@ func (w *Writer) nextChunk() *chunk {
 	return w.filling
 }
 
-// sendChunk sends the chunk to the goroutine that encodes, and begins the next one. After the last chunk of a block the
-// block is written, and then is called, unless it is nil.
+// sendChunk sends the current chunk to the goroutine that encodes, and begins the next one. If it is the last chunk of
+// its block, the goroutine writes the block and calls then, unless that is nil.
 func (w *Writer) sendChunk(last bool, then func()) {
 	s := w.filling
 	s.last, s.then = last, then
@@ -72,12 +72,13 @@ func (w *Writer) sendChunk(last bool, then func()) {
 	if s.list == nil {
 		s.list = make([]event.Plain, chunkEvents)
 	}
-	// A block's last event is a chunk's last one, too: what is added to the tables after it goes with the next block.
+	// The last event of a block must be the last one of its chunk: what is added to the tables later belongs to the next
+	// block.
 	s.list = s.list[:min(chunkEvents, BlockEvents-w.inBlock)]
 	w.filling = s
 }
 
-// encodeAll encodes chunks until there are no more.
+// encodeAll encodes chunks until w.chunks is closed.
 func (w *Writer) encodeAll() {
 	for s := range w.chunks {
 		w.encode(s)

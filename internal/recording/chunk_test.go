@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestFlushLater: a writer that has nothing yet can be flushed as well, and then may be nil.
+// TestFlushLater: a writer that has no events yet can be flushed, too, and then may be nil.
 func TestFlushLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -44,7 +44,7 @@ func TestFlushLater(t *testing.T) {
 	}
 }
 
-// TestNoGoroutines: however a recording ends, nothing of its writer goes on. Other tests wait meanwhile.
+// TestNoGoroutines: however a recording ends, the writer's goroutines end. It does not run in parallel to other tests.
 func TestNoGoroutines(t *testing.T) {
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Tables are what a Reader has read of a recording's tables: what events refer to, and what was recorded beside them.
+// Tables are the tables that a Reader has read: what events refer to, and what was recorded beside events.
 type Tables struct {
 	threads   []event.Thread
 	modules   []event.Module
@@ -31,7 +31,7 @@ type Tables struct {
 	added     addedRows
 }
 
-// addedRows are rows that complete has still to take in.
+// addedRows are rows that are read, but not yet part of the tables: complete adds them.
 type addedRows struct {
 	threads []entry[event.Thread]
 	modules []event.Module
@@ -82,8 +82,8 @@ func (t *Tables) loadTable(typ blockType, s *column.Set) (err error) {
 	return err
 }
 
-// complete takes in the rows that were added by the blocks that were loaded since the last time. It returns sentences
-// on what cannot be.
+// complete adds the rows of the blocks that were loaded since it was last called. It returns a sentence about each row
+// that is impossible.
 func (t *Tables) complete() (damage []string) {
 	a := t.added
 	t.added = addedRows{}
@@ -99,7 +99,7 @@ func (t *Tables) complete() (damage []string) {
 	return damage
 }
 
-// setThreads takes in threads. It returns sentences on those that cannot be.
+// setThreads adds threads. It returns a sentence about each that is impossible.
 func (t *Tables) setThreads(list []entry[event.Thread]) (damage []string) {
 	top := len(t.threads)
 	for _, x := range list {
@@ -144,7 +144,7 @@ func (t *Tables) loadSymbols(s *column.Set) error {
 // Threads returns the threads; an event's Thread is an index into them.
 func (t *Tables) Threads() []event.Thread { return t.threads }
 
-// Modules returns the modules, each once, in the order in which they were first seen.
+// Modules returns the modules, each once, in the order in which they were recorded.
 func (t *Tables) Modules() []event.Module { return t.modules }
 
 // PCs returns the addresses on call stacks.
@@ -162,20 +162,19 @@ func (t *Tables) StackUse() []event.StackUse { return t.stackUse }
 // Marks returns the marks by rising time.
 func (t *Tables) Marks() []event.Mark { return t.marks }
 
-// Regions returns the notes of regions in the order in which they were written, which is that of the events.
+// Regions returns the notes of regions in the order of the events.
 func (t *Tables) Regions() []event.RegionNote { return t.regions }
 
-// Ranges returns the names that the program gave to its memory, in the order in which they were written, which is that
-// of the events.
+// Ranges returns the names that the program gave to its memory, in the order of the events.
 func (t *Tables) Ranges() []event.NamedRange { return t.ranges }
 
-// Pairs returns the allocations and deallocations that do not belong together, in the order in which they were found.
+// Pairs returns the allocations and deallocations that do not match, in the order in which they were found.
 func (t *Tables) Pairs() []event.Pair { return t.pairs }
 
-// Pools returns what the program's own pools came to, by name.
+// Pools returns the totals of the program's own pools, by name.
 func (t *Tables) Pools() []event.Pool { return t.pools }
 
-// Counts returns what the process's threads have counted; nil if nothing was. It must not be changed.
+// Counts returns what the process's threads counted; nil if they did not count. It must not be changed.
 func (t *Tables) Counts() *event.Counts { return t.counts }
 
 // Variables returns the static variables that the recording names: of each file the largest ones.
@@ -184,8 +183,8 @@ func (t *Tables) Variables() []event.Variable { return t.variables }
 // DataSections returns the sections of each file that hold static data.
 func (t *Tables) DataSections() []event.DataSection { return t.sections }
 
-// Residency returns what was in memory of the modules' writable segments when heaptap looked last. A module at which it
-// never looked is not in it.
+// Residency returns which parts of the modules' writable segments were in memory when heaptap last looked. A module at
+// which it never looked is left out.
 func (t *Tables) Residency() []event.Residency { return t.residency }
 
 // Frames returns the functions at a pc, leaf to root; nil if its symbols are not in the recording.
@@ -200,7 +199,8 @@ func (t *Tables) Frames(pc uint32) []event.Frame {
 // Symbols returns the functions at each pc, leaf to root, as the recording has them. They must not be changed.
 func (t *Tables) Symbols() map[uint32][]event.Frame { return t.frames }
 
-// known bounds the stack ids that a damaged or forged file may name: beyond it, only those in the tree count.
+// known reports whether events may name a stack id. Small ones are always known; large ones, which damaged and forged
+// files may have, only if the tree has them.
 func (t *Tables) known(id uint32) bool {
 	if id < 1<<22 {
 		return true
@@ -209,12 +209,12 @@ func (t *Tables) known(id uint32) bool {
 	return ok && t.nodes.sparse == nil
 }
 
-// cutCycles sees to it that every way up the calling-context tree ends: whoever follows parents does so without a
-// bound. A node that is its own ancestor occurs in damaged and forged files only; the last one on such a way gets no
-// parent. It returns how many were cut off, and one of them. added is the nodes that are new in the table.
+// cutCycles makes every path up the calling-context tree end, since those who follow parents do not count steps. Only
+// damaged and forged files have nodes that are their own ancestors; the last node on such a path loses its parent.
+// cutCycles returns how many lost theirs, and one of them. added are the nodes that are new in the table.
 func (t *Tables) cutCycles(added []entry[event.Node]) (cut int, example uint32) {
 	for i := range added {
-		// A recorder numbers callers before those that they call: then there can be no cycle.
+		// A recorder numbers callers before their callees: then there can be no cycle.
 		if e := &added[i]; e.v.Parent >= e.id && e.id != 0 {
 			t.unordered = true
 		}

@@ -23,7 +23,7 @@ var someCounts = &event.Counts{Tick: 416_667, Rows: []event.Count{
 		Times: []event.Class{{Class: 0, Calls: 1}}},
 }}
 
-// TestCounts: counts come back as they were written last, also from a repaired recording.
+// TestCounts: a reader returns the counts that were written last, also of a repaired recording.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	first := &event.Counts{Tick: 1, Rows: []event.Count{{TID: 1, Func: event.Malloc, Calls: 1}}}

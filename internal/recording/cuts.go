@@ -1,11 +1,9 @@
 package recording
 
 import (
-	"context"
 	"sort"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
 // Moments of a recording are cuts: a cut is a number of events, and separates the events before it from those after it.
@@ -115,33 +113,6 @@ func (r *Reader) AllocsBefore(cut uint64) (uint64, error) {
 		return n+1 < cut
 	})
 	return before, err
-}
-
-// EventsBetween yields the events between two cuts, in order, until yield returns false, each with its number, counting
-// from 0, and that of the allocation that it makes or ends (event.NoRef: neither). The event that yield gets is used
-// again for another one. A block that is damaged ends it.
-func (r *Reader) EventsBetween(ctx context.Context, from, to uint64,
-	yield func(n, ref uint64, e *event.Event) bool) error {
-	return r.Batches(ctx, from, to, block.OneByOne(yield))
-}
-
-// Batches is EventsBetween for who goes through many events: it yields them in batches.
-func (r *Reader) Batches(ctx context.Context, from, to uint64, yield func(*Batch) bool) error {
-	if err := r.NeedEvents(); err != nil {
-		return err
-	}
-	d := r.events.decoder()
-	defer r.events.decoders.Put(d)
-	for i := r.events.At(from); i < r.events.Len() && r.events.Head(i).FirstEvent < to; i++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		more, err := r.events.decodeWith(d, i, block.Between(r.events.Head(i), from, to, yield))
-		if err != nil || !more {
-			return err
-		}
-	}
-	return nil
 }
 
 // DetailFrom returns the first cut from which on all events are there, and the time of the event before it in ns: 0 and

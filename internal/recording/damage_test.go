@@ -87,7 +87,7 @@ func small(t testing.TB, finish bool) []byte {
 	return b
 }
 
-// TestTruncatedKeepsWholeBlocks: what was flushed before a crash is there.
+// TestTruncatedKeepsWholeBlocks: what was flushed before a crash can be read.
 func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	t.Parallel()
 	good := small(t, true)
@@ -107,7 +107,7 @@ func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	if err != nil || whole || len(a.Events) != 50 {
 		t.Errorf("cut within the second block: %d events, whole %v, %v", len(a.Events), whole, err)
 	}
-	// A block in the middle is lost: the one after it is read all the same, and the loss is told.
+	// A block in the middle is lost: the one after it is still read, and the error says what is lost.
 	b := bytes.Clone(good)
 	b[eventBlocks(r)[0].Offset+recording.HeaderLength+10] ^= 1
 	a, _, err = ask(b, 80)
@@ -115,7 +115,7 @@ func TestTruncatedKeepsWholeBlocks(t *testing.T) {
 	if !errors.As(err, &damage) || len(a.Events) != 30 {
 		t.Errorf("first block damaged: %d events, %v", len(a.Events), err)
 	}
-	// It is told also if the range ends within a block, and not to who has had enough.
+	// It does so also if the range ends within a block, but not if yield ended it before.
 	for _, enough := range []bool{false, true} {
 		d, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
 		if err != nil {
@@ -165,7 +165,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestForgedLengths: a file that claims much does not get much memory.
+// TestForgedLengths: large lengths in a forged file do not make the reader take much memory.
 func TestForgedLengths(t *testing.T) {
 	t.Parallel()
 	p, err := column.NewPayload()
@@ -198,7 +198,7 @@ func TestForgedLengths(t *testing.T) {
 	}
 }
 
-// TestForgedBlocks: neither does a block of events or a summary that claims much.
+// TestForgedBlocks: nor do large numbers in a block of events or a summary.
 func TestForgedBlocks(t *testing.T) {
 	t.Parallel()
 	const huge = 4 << 20

@@ -26,83 +26,83 @@ type EventBlocks struct {
 }
 
 // add adds a block of events, if it comes after those before it.
-func (x *EventBlocks) add(b indexEntry) {
+func (e *EventBlocks) add(b indexEntry) {
 	h := &b.head
-	if n := len(x.list); n > 0 {
-		last := &x.list[n-1].head
+	if n := len(e.list); n > 0 {
+		last := &e.list[n-1].head
 		if h.FirstEvent < last.FirstEvent+last.Events || h.Begin < last.End ||
 			h.FirstAlloc < last.FirstAlloc+last.Allocs {
-			x.file.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
+			e.file.damaged("the block of events at offset %d: it does not follow the one before it", b.offset)
 			return
 		}
 	}
 	if h.Events == 0 || h.End < h.Begin || h.FirstEvent > math.MaxUint64/2 {
-		x.file.damaged("the block of events at offset %d: its head is invalid", b.offset)
+		e.file.damaged("the block of events at offset %d: its head is invalid", b.offset)
 		return
 	}
-	x.list = append(x.list, b)
+	e.list = append(e.list, b)
 }
 
-func (x *EventBlocks) addSummary(b indexEntry) {
+func (e *EventBlocks) addSummary(b indexEntry) {
 	if !b.sum.Valid() {
-		x.file.damaged("the summary at offset %d: its head is invalid", b.offset)
+		e.file.damaged("the summary at offset %d: its head is invalid", b.offset)
 		return
 	}
-	if x.sums == nil {
-		x.sums = make(map[uint64][]*indexEntry)
+	if e.sums == nil {
+		e.sums = make(map[uint64][]*indexEntry)
 	}
-	x.sums[b.sum.FirstEvent] = append(x.sums[b.sum.FirstEvent], &b)
+	e.sums[b.sum.FirstEvent] = append(e.sums[b.sum.FirstEvent], &b)
 }
 
 // Len is the number of blocks.
-func (x *EventBlocks) Len() int { return len(x.list) }
+func (e *EventBlocks) Len() int { return len(e.list) }
 
 // Head is the head of block i. It must not be changed.
-func (x *EventBlocks) Head(i int) *block.Head { return &x.list[i].head }
+func (e *EventBlocks) Head(i int) *block.Head { return &e.list[i].head }
 
 // Begin is the time of the first event of block i, in ns.
-func (x *EventBlocks) Begin(i int) int64 { return x.file.ns(x.list[i].head.Begin) }
+func (e *EventBlocks) Begin(i int) int64 { return e.file.ns(e.list[i].head.Begin) }
 
 // End is the time of the last event of block i, in ns.
-func (x *EventBlocks) End(i int) int64 { return x.file.ns(x.list[i].head.End) }
+func (e *EventBlocks) End(i int) int64 { return e.file.ns(e.list[i].head.End) }
 
 // Cut is the cut at the end of block i.
-func (x *EventBlocks) Cut(i int) uint64 { return x.list[i].head.FirstEvent + x.list[i].head.Events }
+func (e *EventBlocks) Cut(i int) uint64 { return e.list[i].head.FirstEvent + e.list[i].head.Events }
 
 // At returns the first block that ends after a cut: the cut is in it or before it. It is Len if there is none.
-func (x *EventBlocks) At(cut uint64) int {
-	return sort.Search(len(x.list), func(i int) bool { return x.Cut(i) > cut })
+func (e *EventBlocks) At(cut uint64) int {
+	return sort.Search(len(e.list), func(i int) bool { return e.Cut(i) > cut })
 }
 
 // OfAlloc returns the block of the allocation with that number; false if there is none.
-func (x *EventBlocks) OfAlloc(ref uint64) (int, bool) {
-	i := sort.Search(len(x.list), func(i int) bool { return x.list[i].head.FirstAlloc+x.list[i].head.Allocs > ref })
-	return i, i < len(x.list) && x.list[i].head.FirstAlloc <= ref
+func (e *EventBlocks) OfAlloc(ref uint64) (int, bool) {
+	i := sort.Search(len(e.list), func(i int) bool { return e.list[i].head.FirstAlloc+e.list[i].head.Allocs > ref })
+	return i, i < len(e.list) && e.list[i].head.FirstAlloc <= ref
 }
 
 // endBefore returns the time at which the block before a cut ends, in ns.
-func (x *EventBlocks) endBefore(cut uint64) int64 {
-	i := x.At(cut)
+func (e *EventBlocks) endBefore(cut uint64) int64 {
+	i := e.At(cut)
 	if i == 0 {
 		return 0
 	}
-	return x.End(i - 1)
+	return e.End(i - 1)
 }
 
 // Decode yields the events of block i, with those fields, until yield returns false. Each comes with its number and
 // that of the allocation that it makes or ends, as in EventsBetween.
-func (x *EventBlocks) Decode(i int, f Fields, yield func(n, ref uint64, e *event.Event) bool) error {
-	d := x.decoder()
-	defer x.decoders.Put(d)
+func (e *EventBlocks) Decode(i int, f Fields, yield func(n, ref uint64, v *event.Event) bool) error {
+	d := e.decoder()
+	defer e.decoders.Put(d)
 	d.Wanted = f
-	_, err := x.decodeWith(d, i, block.OneByOne(yield))
+	_, err := e.decodeWith(d, i, block.OneByOne(yield))
 	return err
 }
 
 // decodeWith returns what yield returned last.
-func (x *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (more bool, err error) {
+func (e *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (more bool, err error) {
 	more = true
-	err = x.open(d, i, func() error {
+	err = e.open(d, i, func() error {
 		var err error
 		more, err = d.Decode(yield)
 		return err
@@ -111,19 +111,19 @@ func (x *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (mo
 }
 
 // times yields the numbers and the times, in units, of the events of block i until yield returns false.
-func (x *EventBlocks) times(i int, yield func(n, time uint64) bool) error {
-	d := x.decoder()
-	defer x.decoders.Put(d)
-	return x.open(d, i, func() error { return d.EventTimes(yield) })
+func (e *EventBlocks) times(i int, yield func(n, time uint64) bool) error {
+	d := e.decoder()
+	defer e.decoders.Put(d)
+	return e.open(d, i, func() error { return d.EventTimes(yield) })
 }
 
 // open reads block i for something to be decoded from it.
-func (x *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
-	b := &x.list[i]
-	if x.folded(b) {
-		return x.FoldedError(math.MaxUint64)
+func (e *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
+	b := &e.list[i]
+	if e.folded(b) {
+		return e.FoldedError(math.MaxUint64)
 	}
-	p, err := x.file.payload(b.header, d.Buf)
+	p, err := e.file.payload(b.header, d.Buf)
 	if err == nil {
 		d.Buf = p
 		if err = d.Open(p); err == nil {
@@ -135,30 +135,30 @@ func (x *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the block of events at offset %d: %w", x.file.name, b.offset, err)
+		return fmt.Errorf("%s: the block of events at offset %d: %w", e.file.name, b.offset, err)
 	}
 	return nil
 }
 
-func (x *EventBlocks) decoder() *block.Decoder {
-	d, ok := x.decoders.Get().(*block.Decoder)
+func (e *EventBlocks) decoder() *block.Decoder {
+	d, ok := e.decoders.Get().(*block.Decoder)
 	if !ok {
-		quantum := x.file.header.quantum
-		d = &block.Decoder{Quantum: int64(quantum), MaxTime: math.MaxInt64 / uint64(quantum), Known: x.tables.known}
+		quantum := e.file.header.quantum
+		d = &block.Decoder{Quantum: int64(quantum), MaxTime: math.MaxInt64 / uint64(quantum), Known: e.tables.known}
 	}
-	d.ThreadCount, d.Sampling, d.Stopped, d.Wanted = len(x.tables.threads), x.process.Sampling, nil, AllFields
+	d.ThreadCount, d.Sampling, d.Stopped, d.Wanted = len(e.tables.threads), e.process.Sampling, nil, AllFields
 	return d
 }
 
 // HasChanges reports whether Changes can read block i.
-func (x *EventBlocks) HasChanges(i int) bool { return x.list[i].head.HasChanges() && !x.Folded(i) }
+func (e *EventBlocks) HasChanges(i int) bool { return e.list[i].head.HasChanges() && !e.Folded(i) }
 
 // Changes returns what block i changed at each call stack, which it stores if HasChanges.
-func (x *EventBlocks) Changes(i int) (list []Change, err error) {
-	d := x.decoder()
-	defer x.decoders.Put(d)
-	err = x.open(d, i, func() error {
-		list, err = d.Changes(x.file.room())
+func (e *EventBlocks) Changes(i int) (list []Change, err error) {
+	d := e.decoder()
+	defer e.decoders.Put(d)
+	err = e.open(d, i, func() error {
+		list, err = d.Changes(e.file.room())
 		return err
 	})
 	return list, err
@@ -171,9 +171,9 @@ type Summary struct {
 }
 
 // Summary returns the largest summary that begins with block i and ends at or before a cut; false if there is none.
-func (x *EventBlocks) Summary(i int, to uint64) (Summary, bool) {
+func (e *EventBlocks) Summary(i int, to uint64) (Summary, bool) {
 	var best *indexEntry
-	for _, s := range x.summaries(i, to) {
+	for _, s := range e.summaries(i, to) {
 		if best == nil || s.sum.Blocks >= best.sum.Blocks {
 			best = s
 		}
@@ -185,11 +185,11 @@ func (x *EventBlocks) Summary(i int, to uint64) (Summary, bool) {
 }
 
 // summaries returns the summaries that begin with block i and end at or before a cut.
-func (x *EventBlocks) summaries(i int, to uint64) (list []*indexEntry) {
-	for _, s := range x.sums[x.list[i].head.FirstEvent] {
+func (e *EventBlocks) summaries(i int, to uint64) (list []*indexEntry) {
+	for _, s := range e.sums[e.list[i].head.FirstEvent] {
 		end := i + int(s.sum.Blocks)
 		cut := s.sum.FirstEvent + s.sum.Events
-		if cut <= to && end <= len(x.list) && !x.folded(s) && x.Cut(end-1) == cut {
+		if cut <= to && end <= len(e.list) && !e.folded(s) && e.Cut(end-1) == cut {
 			list = append(list, s)
 		}
 	}
@@ -197,13 +197,13 @@ func (x *EventBlocks) summaries(i int, to uint64) (list []*indexEntry) {
 }
 
 // SummaryChanges returns the changes that a summary holds.
-func (x *EventBlocks) SummaryChanges(s Summary) ([]Change, error) {
-	p, err := x.file.payload(s.header, nil)
+func (e *EventBlocks) SummaryChanges(s Summary) ([]Change, error) {
+	p, err := e.file.payload(s.header, nil)
 	if err == nil {
 		var list []Change
-		if list, err = block.DecodeSummary(p, s.SummaryHead, x.file.room(), x.tables.known); err == nil {
+		if list, err = block.DecodeSummary(p, s.SummaryHead, e.file.room(), e.tables.known); err == nil {
 			return list, nil
 		}
 	}
-	return nil, fmt.Errorf("%s: the summary at offset %d: %w", x.file.name, s.header.offset, err)
+	return nil, fmt.Errorf("%s: the summary at offset %d: %w", e.file.name, s.header.offset, err)
 }

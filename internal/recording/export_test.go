@@ -56,13 +56,13 @@ func (f Fold) ToTheByte() Fold {
 
 // What the tests of reading need.
 
-// Grows lets Refresh learn the file's length, as Open does.
+// Grows sets how Refresh learns the file's length.
 func (r *Reader) Grows(length func() (int64, error)) { r.measure = length }
 
 // WithoutEventBlock leaves a block of events out, as if it were damaged.
 func (r *Reader) WithoutEventBlock(i int) { r.events.list = slices.Delete(r.events.list, i, i+1) }
 
-// TrustPayload makes a block of events pass whatever its checksum says, if its payload is p.
+// TrustPayload sets the checksum of block i of events to that of p, as if p had been written.
 func (r *Reader) TrustPayload(i int, p []byte) { r.events.list[i].checksum = checksum(p) }
 
 var (

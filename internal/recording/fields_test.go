@@ -9,8 +9,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestFields: whatever fields are asked for, these and those that always are there are what they are if all are asked
-// for.
+// TestFields: whichever fields are wanted, these and those that are always decoded have the same values as if all were
+// wanted.
 func TestFields(t *testing.T) {
 	for name, p := range map[string]program{
 		"cc1plus": programs["cc1plus"],
@@ -50,7 +50,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// only is an event without what was not asked for.
+// only returns an event without the fields that are not wanted.
 func only(s seen, f recording.Fields) seen {
 	blocks, bytes := s.Weight()
 	e := event.Event{Kind: s.Kind, Func: s.Func, Thread: s.Thread, Stack: s.Stack, FreeStack: s.FreeStack,

@@ -12,34 +12,33 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// A long run's old events may be folded: the disk that they take is given back, and what is known of them is in their
-// summaries. The file stays append-only but for that. In this order:
+// A long run's old events may be folded: the file system gets back the disk that they take, and only their summaries
+// stay. This is the only change of what was written before. The steps are, in this order:
 //
-//  1. the statistics up to now are appended, since nobody can count the events any more;
-//  2. so is, for each layer, a block that says which of its blocks are folded;
-//  3. the file is synced;
-//  4. holes are punched.
+//  1. append the statistics up to now, since the events cannot be counted any more;
+//  2. append, for each layer, a block that says which of its blocks are folded;
+//  3. sync the file;
+//  4. punch holes.
 //
-// A crash in between is harmless: what is called folded may be there all the same.
+// A crash in between is harmless: a block that is called folded may still be there.
 
 // Fold says what of a long run is kept in detail. The zero Fold keeps everything.
 type Fold struct {
-	Keep    time.Duration     // events are folded that are older than this at the latest one; 0: for no age
-	MaxSize int64             // the oldest are folded when the file takes more bytes than this on disk; 0: no bound
+	Keep    time.Duration     // events older than this are folded, counted from the latest event; 0: at no age
+	MaxSize int64             // the oldest are folded if the file takes more bytes on disk; 0: no bound
 	Notice  func(text string) // gets a sentence for the user, from another goroutine; may be nil
 
-	grain int64 // the file system gives back what is aligned to this; 0: a page
+	grain int64 // holes are aligned to this; 0: to a page
 }
 
-// holed is a file that can give disk back.
+// holed is a file that can have holes.
 type holed interface {
-	Punch(off, n int64) error // what is there takes no disk any more, and reads as zeros
+	Punch(off, n int64) error // makes a hole: it takes no disk and reads as zeros
 	Used() (int64, error)     // bytes on disk
-	Sync() error              // what was written outlives a crash of the machine
+	Sync() error              // returns when what was written would survive a crash of the machine
 }
 
-// layer is what is folded as one, from the oldest on: events, summaries of one level, or statistics that are
-// superseded.
+// layer is blocks of one kind, which are folded from the oldest on: events, summaries of one level, or statistics.
 type layer struct {
 	typ   blockType
 	level uint64 // of summaries, else 0
@@ -51,8 +50,8 @@ func (e *indexEntry) layer() layer { return layer{e.typ, e.sum.Level} }
 type foldedHead struct {
 	layer
 	below   uint64
-	keep    uint64 // why: Fold.Keep in ns,
-	maxSize uint64 // Fold.MaxSize
+	keep    uint64 // the reason: Fold.Keep in ns
+	maxSize uint64 // and Fold.MaxSize
 }
 
 func (h *foldedHead) fields(r *column.Row, col column.ID) {
@@ -64,7 +63,7 @@ func (h *foldedHead) fields(r *column.Row, col column.ID) {
 	}
 }
 
-// hole is the part of a block that is given back when it is folded: whole pages of what is behind the payload's head.
+// hole is the part of a block that becomes a hole when it is folded: the whole pages after the payload's head.
 func (d *folder) hole(e *indexEntry) (off, n int64) {
 	var p column.Payload
 	switch e.typ {
@@ -82,8 +81,8 @@ func (d *folder) hole(e *indexEntry) (off, n int64) {
 type folder struct {
 	Fold
 	f       holed
-	until   [block.Levels + 1]int // by level, 0 being events: number in appender.blocks before which all is folded
-	counts  int                   // where the latest statistics are in it; 0: none
+	until   [block.Levels + 1]int // by level, 0 being events: index in appender.blocks before which all is folded
+	counts  int                   // index of the latest statistics in appender.blocks; 0: none
 	awaited atomic.Bool           // there is something to fold: the statistics are needed
 	excess  bool                  // the user knows that MaxSize cannot be kept
 	failed  bool
@@ -98,7 +97,7 @@ func newFolder(f file, o Fold) *folder {
 	if d.f, ok = f.(holed); !ok {
 		return nil
 	}
-	// Behind the end, where nothing is.
+	// Try it after the end, where nothing is.
 	d.grain = cmp.Or(d.grain, 4096)
 	if err := d.f.Punch(1<<20, d.grain); err != nil {
 		d.notice("old events cannot be folded: the file system cannot give their disk back (%v); everything is kept",
@@ -117,8 +116,9 @@ func (d *folder) notice(format string, args ...any) {
 	}
 }
 
-// groups goes through what can be folded of a level, from the oldest on: all of its blocks before a summary of the next
-// level, behind which is next in blocks, and so on. size is the disk that each group gives back.
+// groups goes through what can be folded of a level, in groups, from the oldest on. A group is the blocks that one
+// summary of the next level sums up; next is the index of the block after that summary, and size is the disk that
+// folding the group gives back.
 func (a *appender) groups(level int, group func(s *block.SummaryHead, next int, size int64) (more bool)) {
 	size := int64(0)
 	for i := a.fold.until[level]; i < len(a.blocks); i++ {
@@ -136,7 +136,7 @@ func (a *appender) groups(level int, group func(s *block.SummaryHead, next int, 
 	}
 }
 
-// tend folds what may be folded by now. That takes what the events up to now sum up to: if counts is nil and there is
+// tend folds what may be folded by now. It needs the statistics of the events up to now: if counts is nil and there is
 // something to fold, it asks for them.
 func (a *appender) tend(counts *tally.Summary) {
 	d := a.fold
@@ -153,8 +153,8 @@ func (a *appender) tend(counts *tally.Summary) {
 	}
 }
 
-// plan decides how far each level is to be folded, and whether that is worth the statistics that have to be written for
-// it.
+// plan decides how far each level is to be folded, and whether that saves more than the statistics take that have to be
+// written first.
 func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	d := a.fold
 	until = d.until
@@ -162,12 +162,12 @@ func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	if d.MaxSize > 0 {
 		used, _ = d.f.Used()
 		if used > d.MaxSize-d.MaxSize/16 {
-			need = used - (d.MaxSize - d.MaxSize/8) // some at once: it costs statistics each time
+			need = used - (d.MaxSize - d.MaxSize/8) // more than necessary: each time costs statistics
 		}
 	}
 	now, keep := a.latest, uint64(d.Keep)/Quantum
 	free := int64(0)
-	// A level is only come to when all below it is folded that can be.
+	// A level comes next only when all that can be folded below it is folded.
 	for level := 0; level < block.Levels; level++ {
 		a.groups(level, func(s *block.SummaryHead, next int, size int64) bool {
 			old := level == 0 && d.Keep > 0 && now > keep && s.End < now-keep
@@ -191,7 +191,7 @@ func (a *appender) plan() (until [block.Levels + 1]int, worth bool) {
 	return until, free > 0 && free >= a.countsSize()
 }
 
-// lastFold appends the final statistics, and folds what may be folded by now, at least the statistics before.
+// lastFold appends the final statistics, and folds what may be folded by now: at least the statistics before.
 func (a *appender) lastFold(counts *tally.Summary) {
 	d := a.fold
 	if d == nil || d.failed {
@@ -205,7 +205,7 @@ func (a *appender) lastFold(counts *tally.Summary) {
 	a.foldUntil(until, counts)
 }
 
-// countsSize is the length of the latest statistics.
+// countsSize is the length of the latest statistics in the file.
 func (a *appender) countsSize() int64 {
 	if a.fold.counts == 0 {
 		return 0
@@ -213,7 +213,7 @@ func (a *appender) countsSize() int64 {
 	return int64(a.blocks[a.fold.counts].length)
 }
 
-// foldUntil folds each level up to a place in a.blocks, and the statistics that these replace.
+// foldUntil folds each level up to an index in a.blocks, and the statistics that the latest ones replace.
 func (a *appender) foldUntil(until [block.Levels + 1]int, counts *tally.Summary) {
 	d := a.fold
 	if a.counts(counts) != nil {
@@ -254,7 +254,7 @@ func (a *appender) foldUntil(until [block.Levels + 1]int, counts *tally.Summary)
 	}
 }
 
-// folded appends a block that calls all blocks of a layer folded that come before one in a.blocks.
+// folded appends a block which says that all blocks of a layer before an index in a.blocks are folded.
 func (a *appender) folded(l layer, before int) {
 	h := foldedHead{l, uint64(before), uint64(a.fold.Keep), uint64(a.fold.MaxSize)}
 	a.pay.Reset()

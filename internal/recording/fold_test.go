@@ -18,7 +18,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// sieve is a file in memory that can give bytes back.
+// sieve is a file in memory that can have holes.
 type sieve struct {
 	disk
 	gone   []bool
@@ -87,8 +87,8 @@ func (s *sieve) ReadAt(p []byte, at int64) (int, error) {
 func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return int64(len(s.data)), nil }
 
 // TestFold asks random questions about random recordings that were folded while they were written: finished ones, those
-// of a recorder that was killed, and those that a reader followed. Each is answered as the model does, or refused, and
-// then there are answers at the cuts that the refusal names.
+// of a recorder that was killed, and those that a reader followed. Each answer is that of the model, or an error; then
+// there are answers at the cuts that the error names.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	some, coarse, refused, levels := 0, 0, 0, 0
@@ -186,7 +186,7 @@ func openSieve(t *testing.T, f *sieve) *recording.Reader {
 	return r
 }
 
-// inquiry compares a recording with the events that it is of.
+// inquiry compares a recording with its events.
 type inquiry struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -253,7 +253,7 @@ func (x *inquiry) ask(ctx context.Context) (coarse, refused int) {
 	return coarse, refused
 }
 
-// cut chooses one, often one at which there are answers.
+// cut chooses a cut, often one at which there are answers.
 func (x *inquiry) cut() uint64 {
 	c := x.rng.Uint64N(uint64(len(x.events)) + 1)
 	if before, after := x.r.Around(c); x.rng.IntN(3) == 0 {
@@ -365,7 +365,7 @@ func (x *inquiry) live(ctx context.Context, cut uint64) {
 	}
 }
 
-// peak asks about the peak of the whole recording, which is known wherever it is.
+// peak asks about the peak of the whole recording, which is known even if it is among folded events.
 func (x *inquiry) peak(ctx context.Context, p *tally.Peak) {
 	bytes, cut, err := timetravel.PeakBetween(ctx, x.r, 0, uint64(len(x.events)))
 	if err != nil || bytes != p.Bytes || cut != p.Event {
@@ -418,7 +418,7 @@ func (m model) highest(a, b uint64) (best, at uint64) {
 	return uint64(top), at
 }
 
-// TestFoldCrash opens a recording that is being folded as it is after each step of its writer.
+// TestFoldCrash opens a recording that is being folded after each step of its writer.
 func TestFoldCrash(t *testing.T) {
 	t.Parallel()
 	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1,
@@ -477,8 +477,8 @@ func TestFoldCrash(t *testing.T) {
 	}
 }
 
-// TestFoldRefused: a file system that cannot give disk back gives one notice, and everything is kept; the same if it
-// fails later, from then on.
+// TestFoldRefused: if a file system cannot punch holes, there is one notice, and everything is kept. If it fails later,
+// everything is kept from then on.
 func TestFoldRefused(t *testing.T) {
 	t.Parallel()
 	events := program{threads: 1, stacks: 3, window: 9, burst: 4, lifo: .5, tick: 100}.run(5, 1000)
@@ -523,7 +523,7 @@ func TestFoldRefused(t *testing.T) {
 	}
 }
 
-// TestFoldPeakAgain: the peak of a range is not that of the recording, although it is as high.
+// TestFoldPeakAgain: the peak of a range is as high as that of the recording, but a different moment.
 func TestFoldPeakAgain(t *testing.T) {
 	t.Parallel()
 	f := newSieve()
@@ -561,7 +561,7 @@ func TestFoldPeakAgain(t *testing.T) {
 	}
 }
 
-// TestFoldSize: the file stays within its bound, and no more is folded than that takes.
+// TestFoldSize: the file stays within its bound, and no more is folded than necessary.
 func TestFoldSize(t *testing.T) {
 	t.Parallel()
 	events := program{threads: 2, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1,

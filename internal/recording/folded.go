@@ -14,8 +14,8 @@ type FoldedError struct {
 	Name string
 	Cut  uint64 // the first from which on all events are there
 	Time int64  // of the event before it, ns
-	// About what is before Cut there are answers at some cuts: these are the nearest ones before and after that of the
-	// question, and the times of the events before them.
+	// Before Cut there are answers at some cuts. These are the nearest ones before and after the cut of the question,
+	// and the times of the events before them.
 	Before, After         uint64
 	BeforeTime, AfterTime int64
 }
@@ -29,7 +29,7 @@ func (e *FoldedError) Error() string {
 	return s
 }
 
-// Folded tells what was folded and why.
+// Folded says what was folded and why.
 type Folded struct {
 	Cut     uint64        // the first from which on all events are there; 0: nothing was folded
 	Time    int64         // of the event before it, ns
@@ -49,52 +49,54 @@ func (r *Reader) Folded() Folded {
 
 // DetailFrom returns the first cut from which on all events are there, and the time of the event before it in ns: 0 and
 // 0 if nothing was folded.
-func (x *EventBlocks) DetailFrom() (cut uint64, time int64) {
-	i := x.detail()
+func (e *EventBlocks) DetailFrom() (cut uint64, time int64) {
+	i := e.detail()
 	if i == 0 {
 		return 0, 0
 	}
-	return x.Cut(i - 1), x.End(i - 1)
+	return e.Cut(i - 1), e.End(i - 1)
 }
 
 // detail returns the first block of events that is not folded.
-func (x *EventBlocks) detail() int {
-	return sort.Search(len(x.list), func(i int) bool { return !x.Folded(i) })
+func (e *EventBlocks) detail() int {
+	return sort.Search(len(e.list), func(i int) bool { return !e.Folded(i) })
 }
 
 // Around returns the nearest cuts at or before and at or after a cut at which there are answers.
-func (x *EventBlocks) Around(cut uint64) (before, after uint64) {
-	if detail, _ := x.DetailFrom(); cut >= detail || len(x.cuts) == 0 || cut < x.cuts[0] {
+func (e *EventBlocks) Around(cut uint64) (before, after uint64) {
+	if detail, _ := e.DetailFrom(); cut >= detail || len(e.cuts) == 0 || cut < e.cuts[0] {
 		return cut, cut
 	}
-	i, exact := slices.BinarySearch(x.cuts, cut)
+	i, exact := slices.BinarySearch(e.cuts, cut)
 	if exact {
 		return cut, cut
 	}
-	return x.cuts[i-1], x.cuts[i]
+	return e.cuts[i-1], e.cuts[i]
 }
 
-// FoldedError is about a cut, or about none if that is behind all that was folded.
-func (x *EventBlocks) FoldedError(cut uint64) error {
-	e := &FoldedError{Name: x.file.name}
-	e.Cut, e.Time = x.DetailFrom()
-	e.Before, e.After = x.Around(min(cut, e.Cut))
-	e.BeforeTime, e.AfterTime = x.endBefore(e.Before), x.endBefore(e.After)
-	return e
+// FoldedError returns the error about a cut, or about no cut in particular if it is after all that was folded.
+func (e *EventBlocks) FoldedError(cut uint64) error {
+	err := &FoldedError{Name: e.file.name}
+	err.Cut, err.Time = e.DetailFrom()
+	err.Before, err.After = e.Around(min(cut, err.Cut))
+	err.BeforeTime, err.AfterTime = e.endBefore(err.Before), e.endBefore(err.After)
+	return err
 }
 
 // Folded reports whether block i is folded.
-func (x *EventBlocks) Folded(i int) bool { return x.folded(&x.list[i]) }
+func (e *EventBlocks) Folded(i int) bool { return e.folded(&e.list[i]) }
 
-func (x *EventBlocks) folded(e *indexEntry) bool { return uint64(e.seq) < x.folds[e.layer()] }
+func (e *EventBlocks) folded(entry *indexEntry) bool {
+	return uint64(entry.seq) < e.folds[entry.layer()]
+}
 
-// loadFolded learns what is folded.
-func (x *EventBlocks) loadFolded(blocks []indexEntry) {
+// loadFolded reads which blocks are folded.
+func (e *EventBlocks) loadFolded(blocks []indexEntry) {
 	for _, b := range blocks {
 		if b.typ != blockFolded {
 			continue
 		}
-		p, err := x.file.payload(b.header, nil)
+		p, err := e.file.payload(b.header, nil)
 		var s column.Set
 		if err == nil {
 			err = s.Parse(p)
@@ -104,33 +106,33 @@ func (x *EventBlocks) loadFolded(blocks []indexEntry) {
 			err = column.ErrPayload
 		}
 		if err != nil {
-			x.file.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
+			e.file.damaged("the block of %s at offset %d: %v", b.typ, b.offset, err)
 			continue
 		}
-		if x.folds == nil {
-			x.folds = make(map[layer]uint64)
+		if e.folds == nil {
+			e.folds = make(map[layer]uint64)
 		}
-		x.folds[h.layer] = max(x.folds[h.layer], h.below)
-		x.fold = h
+		e.folds[h.layer] = max(e.folds[h.layer], h.below)
+		e.fold = h
 	}
 }
 
-// findCuts finds the cuts within what is folded at which there are answers: where the smallest summaries that are left
-// begin and end.
-func (x *EventBlocks) findCuts() {
-	x.cuts = x.cuts[:0]
-	detail, _ := x.DetailFrom()
-	for i, n := 0, x.detail(); i < n; {
-		x.cuts = append(x.cuts, x.list[i].head.FirstEvent)
+// findCuts finds the cuts among folded events at which there are answers: the ends of the smallest summaries that are
+// left.
+func (e *EventBlocks) findCuts() {
+	e.cuts = e.cuts[:0]
+	detail, _ := e.DetailFrom()
+	for i, n := 0, e.detail(); i < n; {
+		e.cuts = append(e.cuts, e.list[i].head.FirstEvent)
 		step := 1 // without a summary, which only damage can take away
-		for _, s := range x.summaries(i, detail) {
+		for _, s := range e.summaries(i, detail) {
 			if step == 1 || int(s.sum.Blocks) < step {
 				step = int(s.sum.Blocks)
 			}
 		}
 		i += step
 	}
-	if len(x.cuts) > 0 {
-		x.cuts = append(x.cuts, detail)
+	if len(e.cuts) > 0 {
+		e.cuts = append(e.cuts, detail)
 	}
 }

@@ -18,8 +18,8 @@ const (
 // Quantum is the resolution of times in a recording, in nanoseconds.
 const Quantum = block.Quantum
 
-// Quantise rounds a time down to the resolution of a recording, as a Writer does with Time and Born of every event: so
-// a reader gets the times back that it would give.
+// Quantise rounds a time down to the resolution of a recording. A Writer does so with Time and Born of every event, so
+// the result is what a Reader returns.
 func Quantise(ns int64) int64 {
 	if ns < 0 {
 		return 0
@@ -78,16 +78,16 @@ const (
 
 	// Of a merged recording only.
 	blockInputs   blockType = 17 // the recordings that were merged
-	blockTimeline blockType = 18 // how they developed together
+	blockTimeline blockType = 18 // what all of them had live, over time
 	blockSpreads  blockType = 19 // how a call stack differs between them
 
-	blockMarks    blockType = 20 // moments that have names
+	blockMarks    blockType = 20 // named moments
 	blockCounts   blockType = 21 // what threads have counted
 	blockStackUse blockType = 22 // memory of the threads' stacks
-	blockPairs    blockType = 23 // allocations and deallocations that do not belong together
+	blockPairs    blockType = 23 // allocations and deallocations that do not match
 	blockRegions  blockType = 24 // named spans of what threads do
-	blockPools    blockType = 25 // what the program's own pools came to
-	blockRanges   blockType = 26 // names of memory
+	blockPools    blockType = 25 // totals of the program's own pools
+	blockRanges   blockType = 26 // named ranges of memory
 
 	lastBlock = blockRanges // that this heaptap knows
 )
@@ -211,7 +211,7 @@ func decodeFileHeader(name string, b []byte) (fileHeader, error) {
 	return h, nil
 }
 
-// block is a block's header and where it lies.
+// header is a block's header and where it is.
 type header struct {
 	typ      blockType
 	seq      uint32 // number of the block in the file, from 0

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// osFile is a file that can give disk back.
+// osFile is a file that can have holes.
 type osFile struct{ *os.File }
 
 func (f osFile) Punch(off, n int64) error {

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// osFile is a file that keeps its disk.
+// osFile is a file that cannot have holes.
 type osFile struct{ *os.File }
 
-// Punch is not known here.
+// Punch is not implemented on this system.
 func (osFile) Punch(int64, int64) error { return errors.ErrUnsupported }
 
 // Used is the file's length.

@@ -53,7 +53,7 @@ func flipAndCut(t *testing.T, good []byte, finished bool, every int) {
 		t.Helper()
 		got, _, err := ask(b, n)
 		if what == "cut" && !finished && err == nil {
-			// Cut between blocks, a file without an ending is one without an ending.
+			// A file that has no ending, and is cut between blocks, is not damaged otherwise.
 			want := want.Events[:len(got.Events)]
 			if len(want) > 0 && !reflect.DeepEqual(got.Events, want) {
 				t.Fatalf("cut at %d: other events", at)
@@ -106,8 +106,8 @@ func same(a, b answer) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// TestMutations changes bytes behind the checksums' back: what a forger could do. An error or an answer, and no more
-// time or memory than is due.
+// TestMutations changes bytes and fixes the checksums, as a forger could. Every question gets an error or an answer,
+// and takes bounded time and memory.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -130,7 +130,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// repaired repairs what can be opened; what comes of it is whole.
+// repaired repairs what can be opened; the result must be whole.
 func repaired(t *testing.T, b []byte) {
 	t.Helper()
 	r, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "x.htap")
@@ -154,7 +154,7 @@ func repaired(t *testing.T, b []byte) {
 	}
 }
 
-// bounded asks everything within bounds of time and memory.
+// bounded asks all questions, within bounds of time and memory.
 func bounded(t *testing.T, b []byte, n uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -165,7 +165,7 @@ func bounded(t *testing.T, b []byte, n uint64) {
 	if d := time.Since(start); d > 10*time.Second {
 		t.Fatalf("%d bytes took %v", len(b), d)
 	}
-	// What is taken again for each question adds up; other tests run at the same time.
+	// Each question takes some memory, and other tests run at the same time.
 	if m := after.TotalAlloc - before.TotalAlloc; m > 2<<30 {
 		t.Fatalf("%d bytes took %d bytes of memory", len(b), m)
 	}
@@ -178,7 +178,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(levels(f, 17, false), uint64(50))
 	f.Add(recording.FileHeader(1, 0), uint64(0))
 	f.Fuzz(func(t *testing.T, b []byte, n uint64) {
-		// Bytes are changed behind the checksums, too.
+		// Ask also with right checksums.
 		bounded(t, fixChecksums(b), n)
 		bounded(t, b, n)
 	})

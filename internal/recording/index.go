@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// The index is the last block of a finished recording: one entry a block, columns as elsewhere, and after them, as the
-// last bytes of the payload and so of the file, the trailer: where the index begins, and a mark.
+// The index is the last block of a finished recording. It is a table with one entry for each block, followed by a
+// trailer, which is the last part of the payload and so of the file: where the index begins, and a mark.
 const (
 	colTypes column.ID = 1 // type of each block
 	colSizes column.ID = 2 // length of each payload
@@ -45,7 +45,7 @@ func (a *appender) index() error {
 
 var errIndex = errors.New("the index is invalid")
 
-// decodeIndex returns the blocks that an index at offset names.
+// decodeIndex returns the blocks that an index lists. The index is at offset.
 func decodeIndex(p []byte, offset int64) ([]indexEntry, error) {
 	if len(p) < trailerSize {
 		return nil, errIndex

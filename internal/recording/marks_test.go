@@ -19,7 +19,7 @@ var someMarks = []event.Mark{
 	{Name: "mode off", Time: 1 << 60, Cut: event.NoCut, Source: event.FromMode},
 }
 
-// TestMarks: what is written is read, by rising time; a source that is not known is left out.
+// TestMarks: marks are read as they were written, by rising time; those of unknown sources are left out.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	r := written(t, func(w *recording.Writer) error {
@@ -38,7 +38,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestMarkCuts: a mark's place is its cut, or the cut at its time; a cut that lies outside of the recording is its end.
+// TestMarkCuts: MarkCut returns a mark's cut, or else the cut at its time. For a cut after the recording it returns the
+// end.
 func TestMarkCuts(t *testing.T) {
 	t.Parallel()
 	b := small(t, true)
@@ -75,7 +76,7 @@ func TestForgedMarks(t *testing.T) {
 	})
 }
 
-// TestRepairedMarks: where events are missing, a mark stays between those that it was between.
+// TestRepairedMarks: where events are missing, a mark stays between the same events.
 func TestRepairedMarks(t *testing.T) {
 	t.Parallel()
 	r := written(t, func(w *recording.Writer) error {

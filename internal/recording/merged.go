@@ -8,10 +8,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Merged is what a merged recording tells of those that it was made of. It has no events: its statistics are the sums
-// of theirs.
+// Merged is what a merged recording says of its inputs, the recordings that were merged. It has no events: its
+// statistics are the sums of theirs.
 type Merged struct {
-	// Moments of the processes are brought together by the wall clock; else by the time since their starts.
+	// Clock says that the times of the processes are those of the wall clock; else each is since the process's start.
 	Clock    bool
 	Inputs   []Input  // in an order that does not depend on how they were merged
 	Timeline Timeline // of all processes together
@@ -44,15 +44,14 @@ type Input struct {
 	Format string `json:",omitempty"`
 }
 
-// Timeline tells how the processes developed together. Time is that since their starts, or the wall clock since 1970,
-// in ns. It is divided into steps of Quantum << n ns each, on each of several levels: a level's steps are the ones
-// below it taken in pairs.
+// Timeline is what all processes together had live over time. Times are since each process's start, or of the wall
+// clock since 1970, in ns. On each of several levels, time is divided into steps of equal length, Quantum << Shift ns:
+// a step is two steps of the level below.
 type Timeline struct {
 	Begin, End int64  // of the first and the last process
-	EndLive    uint64 // what those have live that end at End
+	EndLive    uint64 // what the processes that end at End have live then
 	EndBlocks  uint64
-	// Vague is the number of inputs of which only sums over stretches of time are known here, since their events were
-	// folded.
+	// Vague is the number of inputs whose events were folded: of these, only sums over longer times are known.
 	Vague  int
 	Levels []TimelineLevel // the finest first; the last has one step
 }
@@ -66,15 +65,15 @@ type TimelineLevel struct {
 
 // TimelineStep is one step, summed up over all processes.
 type TimelineStep struct {
-	Live, Blocks uint64 // at its end, of the processes that live beyond it
-	// Top is the sum of the most bytes that each process had live at any moment of the step. What all of them had
-	// together at one moment is not more.
+	Live, Blocks uint64 // at its end, of the processes that end later
+	// Top adds up, for each process, the most bytes that it had live at any moment of the step. At no moment did all of
+	// them together have more.
 	Top                uint64
 	Allocations, Bytes uint64
 	Deallocations      uint64
 }
 
-// Add adds what another process did in the same step.
+// Add adds the same step of another process.
 func (s *TimelineStep) Add(o *TimelineStep) {
 	s.Live += o.Live
 	s.Blocks += o.Blocks
@@ -84,7 +83,7 @@ func (s *TimelineStep) Add(o *TimelineStep) {
 	s.Deallocations += o.Deallocations
 }
 
-// Spread tells how a call stack differs between the inputs. Those that do not have it are not looked at.
+// Spread says how a call stack differs between the inputs that have it.
 type Spread struct {
 	Inputs                           uint64 // that have the stack
 	Peak, Bytes, Allocations, Leaked Extremes
@@ -96,13 +95,12 @@ type Extremes struct {
 	MinAt, MaxAt uint32 // index into Inputs
 }
 
-// All are the extremes of a spread's numbers in the order of the format.
+// All returns the extremes of a spread's numbers in the order of the format.
 func (s *Spread) All() [4]*Extremes {
 	return [4]*Extremes{&s.Peak, &s.Bytes, &s.Allocations, &s.Leaked}
 }
 
-// Peak tells what is known of the most bytes that all processes together had live at one moment: it is at least the one
-// number and at most the other.
+// Peak returns bounds of the most bytes that all processes together had live at one moment.
 func (m *Merged) Peak() (atLeast, atMost uint64) {
 	sum := uint64(0)
 	for i := range m.Inputs {
@@ -121,7 +119,8 @@ func (m *Merged) Peak() (atLeast, atMost uint64) {
 	return atLeast, min(atMost, sum)
 }
 
-// Imported is the format of the other tool's file that this is a recording of; "" if it is none, or of several files.
+// Imported is the format of the other tool's file from which the recording was made; "" if there is no such file, or
+// more than one.
 func (m *Merged) Imported() string {
 	if m == nil || len(m.Inputs) != 1 {
 		return ""
@@ -136,7 +135,7 @@ type MergedError struct {
 	Format string // of the one file that the recording was imported from, or ""
 }
 
-// NewMergedError returns the error of the recording of that name.
+// NewMergedError returns the error for a recording with that name.
 func NewMergedError(name string, m *Merged) *MergedError {
 	return &MergedError{name, len(m.Inputs), m.Imported()}
 }
@@ -149,7 +148,7 @@ func (e *MergedError) Error() string {
 		e.Inputs)
 }
 
-// Merged tells of the recordings that this one was made of; nil if it is of one process.
+// Merged describes the recordings that were merged into this one; nil if this is of one process.
 func (r *Reader) Merged() *Merged { return r.merged }
 
 // NeedEvents returns a *MergedError if the recording has sums in place of events.
@@ -187,7 +186,7 @@ func (r *Reader) loadMerged(typ blockType, s *column.Set) error {
 // StepOf is the number of the step of Quantum << shift ns in which a moment lies.
 func StepOf(t int64, shift int) int64 { return t / Quantum >> shift }
 
-// check holds a timeline to what those rely on who read it.
+// check returns an error if the timeline's parts contradict each other, and then makes it empty.
 func (t *Timeline) check() error {
 	good := t.Begin >= 0 && t.Begin <= t.End && len(t.Levels) > 0
 	for i := range t.Levels {

@@ -32,13 +32,13 @@ type Sums struct {
 // inputRows is how many inputs a block has at most.
 const inputRows = 1 << 12
 
-// WriteMerged writes a merged recording to path, at once or, with an error, not at all.
+// WriteMerged writes a merged recording to path. With an error, path is as it was.
 func WriteMerged(path string, s *Sums) error {
 	return replace(path, func(f file) error { return s.write(f, path) })
 }
 
-// replace puts a file at path, at once or, with an error of write, not at all. It keeps the permissions of a recording
-// of ours that was there.
+// replace writes a file and moves it to path. With an error, path is as it was. The file gets the permissions of the
+// recording that was there, if that was one of ours.
 func replace(path string, write func(file) error) (err error) {
 	temp := fmt.Sprintf("%s.%d.part", path, os.Getpid())
 	f, err := private.Create(temp, private.ModeOf(path, OwnerOnly))
@@ -123,7 +123,7 @@ func encodeInputs(p *column.Payload, list []Input) {
 	p.Uint(uint64(len(list)))
 	b, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // numbers and text: there is nothing that has no JSON
+		panic(err) // cannot be: numbers and text have JSON
 	}
 	p.Column(colJSON, b)
 }

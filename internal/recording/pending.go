@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// tables collects what is not yet in the file.
+// pendingTables are rows that are not yet in the file.
 type pendingTables struct {
 	process *event.Process // nil: unchanged
 	threads []entry[event.Thread]
@@ -21,7 +21,7 @@ type pendingTables struct {
 	ranges   []event.NamedRange
 }
 
-// take moves what o has behind what t has, and empties o.
+// moveFrom appends the rows of o, and empties o.
 func (t *pendingTables) moveFrom(o *pendingTables) {
 	move(&t.threads, &o.threads)
 	move(&t.modules, &o.modules)
@@ -37,7 +37,7 @@ func (t *pendingTables) moveFrom(o *pendingTables) {
 	}
 }
 
-// move is take for one table. If nothing was there, nothing is copied.
+// move is moveFrom for one table. If t is empty, nothing is copied.
 func move[T any](t, o *[]T) {
 	if len(*t) == 0 {
 		*t, *o = *o, *t

@@ -11,7 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestPlain: the same events give the same file, whether plain ones take the short way or all go by Event.
+// TestPlain: the same events give the same file, whether plain ones are passed to Plain or all to Event.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for i, p := range []program{
@@ -47,7 +47,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// writeShort writes those events by Plain that it is for, and returns their number.
+// writeShort writes the plain events by Plain, and returns their number.
 func writeShort(t *testing.T, path string, events []event.Event, opts recording.Options) (short int) {
 	w, err := recording.Create(path, event.Process{PID: 1}, opts)
 	if err != nil {
@@ -90,7 +90,7 @@ func writeShort(t *testing.T, path string, events []event.Event, opts recording.
 	return short
 }
 
-// plainOf returns what Plain takes for an event; NotPlain: it is not one of those.
+// plainOf returns an event as Plain takes it; one that is not plain has Way NotPlain.
 func plainOf(e *event.Event) event.Plain {
 	p := event.Plain{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack,
 		Thread: e.Thread, Func: e.Func}
@@ -111,7 +111,7 @@ func plainOf(e *event.Event) event.Plain {
 	return p
 }
 
-// gain returns what Plain is told of a plain event.
+// gain returns what a plain event adds to the numbers that Plain gets.
 func gain(p event.Plain) (allocs, bytes uint64) {
 	if p.Way == event.PlainAlloc {
 		return 1, p.Size

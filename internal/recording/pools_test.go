@@ -15,7 +15,7 @@ var somePools = []event.Pool{
 	{},
 }
 
-// TestPoolsTable: what is written is read.
+// TestPoolsTable: pools are read as they were written.
 func TestPoolsTable(t *testing.T) {
 	t.Parallel()
 	r := written(t, func(w *recording.Writer) error { return w.Pools(append([]event.Pool{}, somePools...)) })
@@ -24,7 +24,7 @@ func TestPoolsTable(t *testing.T) {
 	}
 }
 
-// TestForgedPools changes every byte of the table: there is an error, or pools that make sense one by one.
+// TestForgedPools changes every byte of the table: there is an error, or each pool is consistent.
 func TestForgedPools(t *testing.T) {
 	t.Parallel()
 	forgeries(t, func(p *column.Payload) { recording.PoolTable.Encode(p, somePools) }, func(at int, s *column.Set) {

@@ -135,7 +135,8 @@ func TestQueries(t *testing.T) {
 				t.Fatalf("seed %d: live at %d: %d stacks, want %d", seed, b, len(live), len(want))
 			}
 			// The peak between two cuts, which may be one.
-			if bytes, cut, err := timetravel.PeakBetween(ctx, r, a, a); err != nil || int64(bytes) != events.live(a) || cut != a {
+			bytes, cut, err := timetravel.PeakBetween(ctx, r, a, a)
+			if err != nil || int64(bytes) != events.live(a) || cut != a {
 				t.Fatalf("seed %d: peak between %d and %d: %d at %d, want %d (%v)", seed, a, a, bytes, cut,
 					events.live(a), err)
 			}
@@ -231,7 +232,8 @@ func TestQueries(t *testing.T) {
 		}
 		cut := rng.Uint64N(uint64(n) + 1)
 		var sum int64
-		if err := timetravel.BlocksAt(ctx, r, cut, func(b *event.Block) bool { sum += int64(b.Size); return true }); err != nil ||
+		add := func(b *event.Block) bool { sum += int64(b.Size); return true }
+		if err := timetravel.BlocksAt(ctx, r, cut, add); err != nil ||
 			sum != events.live(cut) {
 			t.Fatalf("seed %d: blocks at %d have %d bytes, want %d: %v", seed, cut, sum, events.live(cut), err)
 		}

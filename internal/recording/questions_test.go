@@ -15,7 +15,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
-// TestQuestionsAtOnce: a reader may be asked by many at once, and answers each as if it were alone.
+// TestQuestionsAtOnce: many goroutines may ask a reader at once; each gets the same answers as if it were alone.
 func TestQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)
@@ -41,8 +41,7 @@ func TestQuestionsAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// TestQuestionsOddEvents: events that change nothing do not change the answers, and blocks are told with all that is
-// known.
+// TestQuestionsOddEvents: events that change nothing do not change the answers, and live blocks have all their fields.
 func TestQuestionsOddEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -112,7 +111,7 @@ func TestQuestionsOddEvents(t *testing.T) {
 	}
 }
 
-// TestQuestionsCanceled: whoever no longer waits gets no answer.
+// TestQuestionsCanceled: if the context is cancelled, there is no answer.
 func TestQuestionsCanceled(t *testing.T) {
 	t.Parallel()
 	file := levels(t, 40, true)

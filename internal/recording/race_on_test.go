@@ -2,6 +2,6 @@
 
 package recording_test
 
-// thinner is by how much tests that try very many inputs try fewer: the race detector makes each take ten times as
+// thinner divides the number of inputs of tests that try very many: with the race detector, each takes ten times as
 // long.
 const thinner = 8

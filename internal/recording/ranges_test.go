@@ -15,7 +15,7 @@ var someRanges = []event.NamedRange{
 	{Name: "table é", Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Start: 4096, Size: 1},
 }
 
-// TestRanges: what is written is read, in its order, across blocks.
+// TestRanges: ranges are read as they were written, in their order, across blocks.
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	r := written(t, func(w *recording.Writer) error {
@@ -34,7 +34,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestForgedNames changes every byte of the table: there is an error, or ranges one by one.
+// TestForgedNames changes every byte of the table: there is an error, or there are ranges.
 func TestForgedNames(t *testing.T) {
 	t.Parallel()
 	forgeries(t, func(p *column.Payload) { recording.RangeTable.Encode(p, someRanges) }, func(at int, s *column.Set) {

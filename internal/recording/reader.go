@@ -29,15 +29,15 @@ type Reader struct {
 	blocks   []indexEntry // all that were found
 	events   EventBlocks  // those of events
 	process  event.Process
-	found    bool    // process was
+	found    bool    // process was read
 	merged   *Merged // nil: there are events
 	ending   Ending
 	ended    bool
-	promised uint64 // events, by the ending
-	// The latest statistics in the file; those of a recording that goes on tell of its events so far.
+	promised uint64 // how many events there are, says the ending
+	// The latest statistics in the file. While a recorder still writes, they are of the events so far.
 	stored   *tally.Summary
 	tally    *tally.Summary
-	counted  bool       // tally was counted here
+	counted  bool       // tally was counted by this Reader
 	counting sync.Mutex // of tally
 	budget   int64      // bytes that tables may still unpack to
 
@@ -81,7 +81,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	r := &Reader{
-		blockFile: blockFile{name: name, f: f, size: size, seen: make(map[string]bool)},
+		blockFile: blockFile{name: name, data: f, size: size, seen: make(map[string]bool)},
 		Tables:    Tables{frames: make(map[uint32][]event.Frame)},
 		budget:    roomOf(size),
 	}
@@ -108,7 +108,7 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 	return r, nil
 }
 
-// load reads all blocks but events.
+// load reads the blocks that are not of events, and adds those of events to r.events.
 func (r *Reader) load(blocks []indexEntry) {
 	var s column.Set
 	r.blocks = append(r.blocks, blocks...)
@@ -198,6 +198,41 @@ func (r *Reader) loadTally(s *column.Set) error {
 	return nil
 }
 
+// Refresh reads what was appended to the file since it was opened or last refreshed, and reports whether there was
+// anything. So one can follow a recording while it is being written. What was read before stays valid and is not read
+// again. No other method of the Reader may run at the same time.
+//
+// A block that is still being written is left for the next time. Until the recorder has written the ending, Damage says
+// that it is missing.
+func (r *Reader) Refresh() (bool, error) {
+	if r.measure == nil {
+		return false, errors.New("only a recording that was opened by its name can be refreshed")
+	}
+	size, err := r.measure()
+	switch {
+	case err != nil:
+		return false, err
+	case size < r.scanned:
+		return false, fmt.Errorf("%s: the file was cut from %d bytes to %d while it was being read", r.name, r.size,
+			size)
+	case size == r.size:
+		return false, nil
+	}
+	r.budget += roomOf(size) - roomOf(r.size)
+	r.size = size
+	r.open = nil
+	next := uint32(0)
+	if n := len(r.blocks); n > 0 {
+		next = r.blocks[n-1].seq + 1
+	}
+	list := r.scan(next)
+	if r.counted && len(list) > 0 {
+		r.tally, r.counted = nil, false
+	}
+	r.load(list)
+	return len(list) > 0, nil
+}
+
 // Name is the file's name, as messages show it.
 func (r *Reader) Name() string { return r.name }
 
@@ -207,7 +242,7 @@ func (r *Reader) Version() (major, minor int) { return int(r.header.major), int(
 // Size is the file's length.
 func (r *Reader) Size() int64 { return r.size }
 
-// Process describes the process that was recorded.
+// Process is the process that was recorded.
 func (r *Reader) Process() event.Process { return r.process }
 
 // Ending says how the process ended; false if the recording ends before.
@@ -216,7 +251,7 @@ func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
 // Health counts what was not recorded.
 func (r *Reader) Health() event.Health { return r.ending.Health }
 
-// Complete reports whether the file is whole and tells of the process up to its end.
+// Complete reports whether the file is whole, with the process's end.
 func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) == 0 }
 
 // Damage says in sentences what is missing.
@@ -260,8 +295,8 @@ func (r *Reader) EventBlocks() *EventBlocks { return &r.events }
 // StoredTally returns the latest statistics that the recorder counted; nil if the recording has none.
 func (r *Reader) StoredTally() *tally.Summary { return r.stored }
 
-// Tally returns what the events sum up to: as the recorder counted it if the recording has that, else counted now, from
-// the recorder's latest count on, as far as the events are whole; Damage tells what is not.
+// Tally returns the statistics of the events: those of the recorder, if the recording has them. Otherwise it counts the
+// events after the recorder's latest statistics, as far as they are whole; Damage says which are not.
 func (r *Reader) Tally() (*tally.Summary, error) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
@@ -288,14 +323,14 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 	return sum, err
 }
 
-// Recount counts the events. Those that were folded are not counted: a *FoldedError says so.
+// Recount counts the events. If some were folded, it counts the others, and the error is a *FoldedError.
 func (r *Reader) Recount() (*tally.Summary, error) {
 	t := tally.New()
 	err := r.WalkBatches(context.Background(), 0, math.MaxUint64, adding(t))
 	return t.Summary(), err
 }
 
-// adding counts events.
+// adding adds the events to t.
 func adding(t *tally.Tally) block.Yield {
 	return func(b *Batch) bool {
 		for i := range b.Events {

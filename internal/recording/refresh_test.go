@@ -39,8 +39,8 @@ func (g *growing) upTo(b []byte, n int) {
 	g.at = n
 }
 
-// TestRefresh: a reader that follows a file while it grows, a few bytes at a time, has at every moment the answers of
-// one that opens it then; and each event once.
+// TestRefresh: a reader follows a file that grows by a few bytes at a time. At every moment it gives the same answers
+// as one that opens the file then, and it yields each event once.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	for _, step := range []int{thinner, 7 * thinner, 100, 997} {

@@ -19,7 +19,7 @@ var someRegions = []event.RegionNote{
 	{Thread: 3, Time: 1 << 60, Event: 1<<62 + 1, Alloc: 1<<61 + 1, Late: event.LateFree, Back: 1<<32 - 1},
 }
 
-// TestRegions: what is written is read, in its order, across blocks.
+// TestRegions: notes are read as they were written, in their order, across blocks.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	r := written(t, func(w *recording.Writer) error {
@@ -38,7 +38,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestForgedRegions changes every byte of the table: there is an error, or notes that make sense one by one.
+// TestForgedRegions changes every byte of the table: there is an error, or each note is consistent.
 func TestForgedRegions(t *testing.T) {
 	t.Parallel()
 	forgeries(t, func(p *column.Payload) { recording.RegionTable.Encode(p, someRegions) }, func(at int, s *column.Set) {

@@ -11,17 +11,17 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Names are what becomes of the names in a recording.
+// Names returns the new names for those in a recording.
 type Names interface {
 	Path(string) string // of a file: a program, a module, source, an input of a merged recording
-	// A host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory.
+	// Word is for a host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory.
 	Word(string) string
 	Function(string) string // a function or a static variable
-	Text(string) string     // a sentence, which may have any of these in it
+	Text(string) string     // a sentence, which may contain any of these
 }
 
-// Rename writes to path a recording that differs from r in its names only. Blocks without names are copied as they are,
-// and so every number stays what it is. With an error, path is as it was.
+// Rename writes to path a recording that differs from r in its names only. Blocks without names are copied byte for
+// byte, so numbers do not change. With an error, path is as it was.
 func Rename(r *Reader, path string, names Names) error {
 	if !r.Complete() {
 		return fmt.Errorf("%s: the recording is not whole: %s; heaptap repair makes a whole one of it", r.name,
@@ -44,7 +44,7 @@ func (n *renamer) write(f file, name string) (err error) {
 		return err
 	}
 	header := n.r.header
-	if _, err := f.WriteAt(header.encode(), 0); err != nil { // the version is that of what is copied
+	if _, err := f.WriteAt(header.encode(), 0); err != nil { // with the version of the blocks that are copied
 		return err
 	}
 	for i := range n.r.blocks {
@@ -76,7 +76,7 @@ func (n *renamer) block(e *indexEntry) error {
 		return renameTable(n, e, &moduleTable, func(m *event.Module) { m.Path = n.Path(m.Path) })
 	case blockMarks:
 		return renameTable(n, e, &markTable, func(m *event.Mark) {
-			if m.Source != event.FromMode { // whose names are heaptap's
+			if m.Source != event.FromMode { // heaptap chose the names of those
 				m.Name = n.Word(m.Name)
 			}
 		})
@@ -152,7 +152,7 @@ func (n *renamer) symbols(e *indexEntry) error {
 	return n.a.block(e.typ, n.a.pay.Bytes())
 }
 
-// counts renames the threads that have counted.
+// counts renames the threads in the table of counts.
 func (n *renamer) counts(e *indexEntry) error {
 	s, err := n.columns(e)
 	if err != nil {
@@ -226,7 +226,7 @@ func renameTable[T any](n *renamer, e *indexEntry, t *column.Table[T], rename fu
 	return n.a.block(e.typ, n.a.pay.Bytes())
 }
 
-// copy copies a block. What was folded stays a hole.
+// copy copies a block. A folded one keeps its hole.
 func (n *renamer) copy(e *indexEntry) error {
 	if !n.r.events.folded(e) {
 		p, err := n.r.payload(e.header, n.buf)
@@ -245,7 +245,7 @@ func (n *renamer) copy(e *indexEntry) error {
 	buf := make([]byte, page)
 	for at := int64(0); at < int64(e.length); at += page {
 		part := buf[:min(page, int64(e.length)-at)]
-		if _, err := readFull(n.r.f, part, e.offset+headerLength+at); err != nil {
+		if _, err := readFull(n.r.data, part, e.offset+headerLength+at); err != nil {
 			return err
 		}
 		if bytes.Count(part, []byte{0}) == len(part) {

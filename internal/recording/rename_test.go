@@ -19,7 +19,7 @@ func (upper) Word(s string) string     { return strings.ToUpper(s) }
 func (upper) Function(s string) string { return "f:" + strings.ToUpper(s) }
 func (upper) Text(s string) string     { return strings.ToUpper(s) }
 
-// TestRename renames a folded recording: names change, and nothing else; what was folded is folded.
+// TestRename renames a folded recording: only names change, and what was folded stays folded.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestRenameDamaged renames nothing that is not whole.
+// TestRenameDamaged: a recording that is not whole is not renamed.
 func TestRenameDamaged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")

@@ -83,8 +83,8 @@ func many(t *testing.T, seed uint64, addresses, finish bool) (path string, event
 	return path, events
 }
 
-// TestRepair damages blocks of events and checks what becomes of the others: the new recording is right in itself, as
-// package verify judges, has what was whole, and says what was not.
+// TestRepair damages blocks of events and repairs the recording: the new one is consistent, as package verify judges,
+// has what was whole, and says what was not.
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -166,7 +166,7 @@ func b2u(b bool) uint64 {
 	return 0
 }
 
-// lostBefore is how many events are known to be lost: without an ending, those before one that is whole.
+// lostBefore is how many events are known to be lost. Without an ending, these are the ones before a whole block.
 func lostBefore(lost int, kept []bool, ended bool) int {
 	if ended || lost == 0 {
 		return lost
@@ -182,7 +182,7 @@ type saved struct {
 	health event.Health
 }
 
-// repairOf repairs a file and has the result judged.
+// repairOf repairs a file and verifies the result.
 func repairOf(t *testing.T, what string, file []byte) (saved, *repair.Result) {
 	t.Helper()
 	r, err := recording.NewReader(bytes.NewReader(file), int64(len(file)), "a.htap")
@@ -219,7 +219,7 @@ func repairOf(t *testing.T, what string, file []byte) (saved, *repair.Result) {
 	return s, x
 }
 
-// compare checks that the events are those that were kept, with what they are in their new surroundings.
+// compare checks that the events are those that were kept, changed only as the missing ones require.
 func compare(t *testing.T, what string, events []event.Event, kept []bool, got []event.Event, x *repair.Result) {
 	t.Helper()
 	number := map[uint64]uint64{} // new number of an allocation that was kept, by the old one
@@ -271,7 +271,7 @@ func compare(t *testing.T, what string, events []event.Event, kept []bool, got [
 	}
 }
 
-// TestRepairErrors: a file that cannot be written is not left behind half.
+// TestRepairErrors: a file that could be written only in part is removed.
 func TestRepairErrors(t *testing.T) {
 	t.Parallel()
 	path, _ := many(t, 1, false, true)
@@ -294,8 +294,8 @@ func TestRepairErrors(t *testing.T) {
 	}
 }
 
-// TestRepairedRegions: where events are missing, notes of regions and names of memory stay between those that they were
-// between, and what says that an event was settled late goes with its event.
+// TestRepairedRegions: where events are missing, notes of regions and names of memory stay between the same events, and
+// a note which says that an event happened earlier stays with that event.
 func TestRepairedRegions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -365,7 +365,7 @@ func TestRepairedRegions(t *testing.T) {
 	for _, n := range m.Regions() {
 		got = append(got, fmt.Sprint(n.Name, " ", n.Event, n.Alloc, n.Leaves, n.Back))
 	}
-	// Event 18 is missing, and its note with it; 28 is number 18 now.
+	// Event 18 is missing, and so is its note; event 28 is now number 18.
 	want := []string{"0 0 0 0 0", "0 5 5 1 0", " 8 8 0 1", "10 10 10 0 0", "10 10 10 1 0", "20 10 10 0 0",
 		"20 15 15 1 0", " 18 18 0 1"}
 	if !reflect.DeepEqual(got, want) {
@@ -385,8 +385,8 @@ func TestRepairedRegions(t *testing.T) {
 	}
 }
 
-// TestRepairedPools: what a pool has given out may lie where another block begins; and of what serves a pool, or was
-// sampled, nobody knows whether it was temporary.
+// TestRepairedPools: a block in a pool may have the address of another block; and blocks that serve a pool, or were
+// sampled, never count as temporary.
 func TestRepairedPools(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")

@@ -16,7 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// sampledEvents are those of a program of which one allocation of three is a sample.
+// sampledEvents returns a program's events, in which one allocation of three is sampled.
 func sampledEvents(seed uint64, n int) []event.Event {
 	return program{threads: 3, stacks: 9, window: 25, burst: 4, foreign: true, lifo: .5, realloc: .1, long: .1,
 		tick:    100,
@@ -25,8 +25,8 @@ func sampledEvents(seed uint64, n int) []event.Event {
 
 var samplings = []event.Sampling{{Bytes: 1 << 10}, {Bytes: 1 << 40}, {Bytes: 1}, {Calls: 3}, {}}
 
-// TestSampledWeights: a reader gives the events the weights that the writer has counted, wherever it begins to read,
-// and whether the way of sampling was known from the beginning or only later.
+// TestSampledWeights: a reader gives the events the weights that the writer counted, wherever it begins to read, and
+// whether the kind of sampling was known from the beginning or only later.
 func TestSampledWeights(t *testing.T) {
 	t.Parallel()
 	for i, sampling := range samplings {
@@ -92,7 +92,7 @@ func TestSampledWeights(t *testing.T) {
 	}
 }
 
-// naiveWeights are what events stand for by the definition.
+// naiveWeights returns the weights of events by the definition.
 func naiveWeights(events []event.Event, s event.Sampling) [][2]uint64 {
 	var list [][2]uint64
 	var allocs uint64
@@ -113,7 +113,7 @@ func naiveWeights(events []event.Event, s event.Sampling) [][2]uint64 {
 	return list
 }
 
-// weighedChanges compares what summaries, heads and decoded stretches say with sums of weights.
+// weighedChanges compares summaries, heads and decoded events with sums of weights.
 func weighedChanges(t *testing.T, r *recording.Reader, weights [][2]uint64, events []event.Event) {
 	t.Helper()
 	for from := 0; from <= len(events); from += 611 {
@@ -157,7 +157,7 @@ func TestSampledRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSampledDamage: what is told of a damaged block is weighed as the rest is.
+// TestSampledDamage: the events of a damaged block before the damage have weights, too.
 func TestSampledDamage(t *testing.T) {
 	t.Parallel()
 	events := sampledEvents(7, 60)

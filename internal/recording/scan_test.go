@@ -13,13 +13,13 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/block"
 )
 
-// seen is an event as Scan and Walk tell it.
+// seen is an event as Scan and Walk yield it.
 type seen struct {
 	n, ref uint64
 	event.Event
 }
 
-// scanned gathers what Scan tells, block by block.
+// scanned gathers what Scan yields, block by block.
 func scanned(r *recording.Reader, from, to uint64, f recording.Fields) (list []seen, err error) {
 	err = r.Scan(context.Background(), from, to, f, func(s recording.Stretch) (func(*recording.Batch) bool, func()) {
 		var part []seen
@@ -38,8 +38,8 @@ func scanned(r *recording.Reader, from, to uint64, f recording.Fields) (list []s
 	return list, err
 }
 
-// TestScan: on however many processors, Scan tells what going through the events one by one tells: of whole recordings,
-// of such as are cut off, and of damaged ones up to the same event and with the same error.
+// TestScan: on any number of processors, Scan yields the same events as EventsBetween: of whole recordings, of cut
+// ones, and of damaged ones, up to the same event and with the same error.
 func TestScan(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	whole := levels(t, 40, true)

@@ -30,7 +30,7 @@ var somePages = []event.Residency{
 	{Module: 1, Looked: []event.AddrRange{}, Resident: []event.AddrRange{}},
 }
 
-// TestStatics: what is written is read, however much it is.
+// TestStatics: tables are read as they were written, however large they are.
 func TestStatics(t *testing.T) {
 	t.Parallel()
 	many := append([]event.Variable(nil), someVariables...)
@@ -46,8 +46,7 @@ func TestStatics(t *testing.T) {
 	}
 }
 
-// TestForgedStatics changes every byte of the tables, with the checksums of blocks aside: there is an error, or what is
-// read keeps what questions rely on.
+// TestForgedStatics changes every byte of the tables' payloads: there is an error, or what is read is consistent.
 func TestForgedStatics(t *testing.T) {
 	t.Parallel()
 	for typ, encode := range map[recording.BlockType]func(*column.Payload){

@@ -5,13 +5,13 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// summaries builds the summaries above the events blocks, level by level, as the blocks are written.
+// summaries builds the summaries of blocks of events, level by level, as the blocks are written.
 type summaries struct {
 	levels []*level
 	enc    block.SummaryEncoder
 }
 
-// level is a summary in the making.
+// level is the unfinished summary of a level.
 type level struct {
 	head  block.SummaryHead
 	parts int
@@ -40,7 +40,7 @@ func (s *summaries) level(n int) *level {
 	return s.levels[n]
 }
 
-// summarise takes an events block, before it is closed. It writes what has become complete.
+// summarise adds a block of events to the summaries, and writes those that are complete with it.
 func (a *appender) summarise(h *block.Head, number uint64, list []tally.Local) {
 	s := &a.sums
 	l := s.level(0)

@@ -16,8 +16,8 @@ type entry[T any] struct {
 	v  T
 }
 
-// MaxGap is how many indexes per entry are worth an array. An agent gives indexes without large gaps; a damaged or
-// forged file might not.
+// MaxGap is how many indexes an array may have per entry; a Table with larger gaps becomes a map. An agent gives
+// indexes without large gaps; a damaged or forged file might not.
 const MaxGap = 8
 
 // add adds entries, or replaces those that were there.

@@ -43,7 +43,7 @@ var nodeTable = column.Table[entry[event.Node]]{Fields: func(r *column.Row, x, b
 	r.Flagged(3, &x.v.PC, &x.v.Truncated)
 }}
 
-// SampleFields are a sample's numbers in the order of the format.
+// SampleFields returns a sample's numbers in the order of the format.
 func SampleFields(s *event.Sample) [10]*int64 {
 	return [10]*int64{&s.Time, &s.RSS, &s.Virtual, &s.Swap, &s.PSS, &s.MinorFaults, &s.MajorFaults, &s.SystemFree,
 		&s.SystemCached, &s.Threads}
@@ -66,7 +66,7 @@ var sampleTable = column.Table[event.Sample]{
 	},
 }
 
-// decodeSamples reads samples, if each has at least a byte in each column.
+// decodeSamples reads samples. Each must have at least a byte in each column: so a forged file cannot claim many.
 func decodeSamples(s *column.Set, list []event.Sample) ([]event.Sample, error) {
 	head := s.Head
 	n := head.Uint()
@@ -102,7 +102,7 @@ func symbolsOf(frames map[uint32][]event.Frame) []symbols {
 	return list
 }
 
-// dataKind takes a kind that this version does not know for another one.
+// dataKind returns event.OtherData for a kind that this version does not know.
 func dataKind(n uint64) event.DataKind { return event.DataKind(min(n, uint64(event.OtherData))) }
 
 var variableTable = column.Table[event.Variable]{Names: true, Fields: func(r *column.Row, x, before *event.Variable) {
@@ -159,7 +159,7 @@ var markTable = column.Table[event.Mark]{Fields: func(r *column.Row, x, before *
 	r.Check(x.Time >= 0, errors.New("a time is negative"))
 }}
 
-// when is a thread and a time, each as the difference to the row before.
+// when has the fields of a thread and a time, each as the difference to the row before.
 func when(r *column.Row, thread *uint32, threadBefore uint32, time *int64, timeBefore int64) {
 	r.Delta32(1, thread, threadBefore)
 	r.Delta(2, time, timeBefore)
@@ -224,7 +224,7 @@ var pairTable = column.Table[event.Pair]{Fields: func(r *column.Row, x, before *
 	r.Skip(x.Mismatch == 0 || x.Count == 0)
 }}
 
-// knownFunc takes a function that this version does not know for an unknown one.
+// knownFunc returns event.FuncUnknown for a function that this version does not know.
 func knownFunc(n uint64) event.Func {
 	if n < uint64(event.FuncCount) {
 		return event.Func(n)
@@ -259,8 +259,8 @@ func countFields(r *column.Row, x, before *event.Count) {
 	classFields(r, &x.Times, event.TimeClasses)
 }
 
-// classFields are how many classes are not empty, and for each its number, which is below end, minus that of the one
-// before, and its count.
+// classFields has the fields of the classes that are not empty: how many there are, and for each its number, which is
+// below end, minus that of the one before, and its count.
 func classFields(r *column.Row, list *[]event.Class, end uint64) {
 	n := uint64(len(*list))
 	r.Uint(4, &n)

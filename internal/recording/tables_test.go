@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// written returns a reader of a finished recording in which write has put what it wants.
+// written returns a reader of a finished recording, whose contents write has written.
 func written(t *testing.T, write func(w *recording.Writer) error) *recording.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
@@ -35,7 +35,7 @@ func written(t *testing.T, write func(w *recording.Writer) error) *recording.Rea
 	return r
 }
 
-// forgeries changes every byte of a table, with the checksums of blocks aside, and shows what still has columns.
+// forgeries changes every byte of a table's payload, and passes on those that still have columns.
 func forgeries(t *testing.T, encode func(*column.Payload), look func(at int, s *column.Set)) {
 	t.Helper()
 	p, err := column.NewPayload()

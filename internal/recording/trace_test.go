@@ -33,7 +33,7 @@ var programs = map[string]program{
 	"threads4": {threads: 4, stacks: 200, skew: 1.2, window: 2000, burst: 24, foreign: true, repeat: .7, tick: 60},
 }
 
-// run makes n events the way a ledger would.
+// run makes n events as a ledger would.
 func (p program) run(seed uint64, n int) []event.Event {
 	r := rand.New(rand.NewPCG(seed, 7))
 	type block struct {
@@ -177,7 +177,7 @@ func (p program) run(seed uint64, n int) []event.Event {
 	return out[:n]
 }
 
-// allocator is one that mostly hands out what was freed last, or else grows.
+// allocator mostly hands out what was freed last; otherwise it takes new memory.
 type allocator struct {
 	freed map[uint64][]uint64 // by size in units of 16 bytes
 	top   uint64
@@ -254,7 +254,7 @@ func programEvents(seed uint64, n int) []event.Event {
 		tick: 100}.run(seed, n)
 }
 
-// oddEvents makes n events among which is everything that is rare.
+// oddEvents makes n events, with all rare kinds among them.
 func oddEvents(seed uint64, n int) []event.Event {
 	return program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,
 		allFrees: true}.run(seed, n)

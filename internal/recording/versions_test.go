@@ -125,8 +125,7 @@ func summaries(t *testing.T, r *recording.Reader) {
 	}
 }
 
-// makeVersion makes a recording in which there is everything: all kinds of events, with addresses, all tables, a
-// summary.
+// makeVersion makes a recording that has everything: all kinds of events, with addresses, all tables, a summary.
 func makeVersion(t *testing.T, path string) {
 	t.Helper()
 	w, err := recording.Create(path, event.Process{PID: 7, Parent: 3, Exe: "/bin/a", Args: []string{"a", "b"}, Dir: "/",

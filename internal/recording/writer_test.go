@@ -94,7 +94,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestTally: what the recorder counted, and what a reader counts again, are the same.
+// TestTally: the recorder's statistics and those that a reader counts are the same.
 func TestTally(t *testing.T) {
 	t.Parallel()
 	p := program{threads: 4, stacks: 50, window: 500, burst: 5, foreign: true, lifo: .5, realloc: .1, tick: 70,
@@ -134,7 +134,7 @@ func TestTally(t *testing.T) {
 	if !reflect.DeepEqual(counted, sum.Summary()) {
 		t.Errorf("counted again: %+v, want %+v", counted.Totals, sum.Summary().Totals)
 	}
-	// The heads tell the same story.
+	// The heads agree.
 	h := eventBlocks(r)[1]
 	if h.FirstEvent != recording.BlockEvents || h.Events != 5000 || h.Live <= 0 ||
 		uint64(h.Peak) > stored.Totals.Peak.Bytes {
@@ -223,7 +223,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskStaysFull has room for the ending only where something else was: how much is lost is told all the same.
+// TestDiskStaysFull has room for the ending only where something else was: the ending says how much is lost.
 func TestDiskStaysFull(t *testing.T) {
 	t.Parallel()
 	const total = 60_000

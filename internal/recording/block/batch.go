@@ -2,21 +2,21 @@ package block
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Batch is some events that follow one another. Its memory is used again for the next ones.
+// Batch is consecutive events. Its memory is used again for the next batch.
 type Batch struct {
 	First  uint64 // number of the first one, counting from 0
 	Events []event.Event
-	Refs   []uint64 // for each of them the number of the allocation that it makes or ends (event.NoRef: neither)
+	Refs   []uint64 // for each event, the number of the allocation that it makes or ends (event.NoRef: neither)
 }
 
-// BatchEvents is how many events a batch has at most: so few that they stay in the processor's first cache until they
-// are looked at.
+// BatchEvents is how many events a batch has at most: few enough to stay in the processor's first-level cache until
+// they are used.
 const BatchEvents = 128
 
-// Yield gets events. It returns whether it wants more.
+// Yield gets events. It reports whether it wants more.
 type Yield func(b *Batch) bool
 
-// Between yields of the events those between two cuts.
+// Between returns a Yield that passes on the events between two cuts.
 func Between(h *Head, from, to uint64, yield Yield) Yield {
 	if from <= h.FirstEvent && h.FirstEvent+h.Events <= to {
 		return yield
@@ -38,7 +38,8 @@ func Between(h *Head, from, to uint64, yield Yield) Yield {
 	}
 }
 
-// OneByOne yields events one by one, with their numbers and that of the allocation that they make or end.
+// OneByOne returns a Yield that passes on events one by one: each with its number, and that of the allocation that it
+// makes or ends.
 func OneByOne(yield func(n, ref uint64, e *event.Event) bool) Yield {
 	return func(b *Batch) bool {
 		for i := range b.Events {

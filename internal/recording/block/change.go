@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// Change is what a stretch of events did at one call stack. Deallocations count at the stack of the allocation that
+// Change is what a run of events changed at one call stack. Deallocations count at the stack of the allocation that
 // they end.
 type Change struct {
 	Stack      uint32
@@ -18,16 +18,16 @@ type Change struct {
 	Bytes      uint64 // requested by them
 	Frees      uint64
 	FreedBytes uint64
-	Temporary  uint64 // of the deallocations, those of temporary allocations
-	// Top is the largest value that Bytes minus FreedBytes had within the stretch, at least 0: the stack's own peak
-	// within it is what was live before it plus Top.
+	Temporary  uint64 // how many of the deallocations end temporary allocations
+	// Top is the largest value that Bytes minus FreedBytes had within the run, at least 0: the stack's own peak within
+	// it is what was live before it plus Top.
 	Top uint64
 }
 
-// Net is by how many bytes the stretch changed what is live.
+// Net is by how many bytes the run changed what is live.
 func (c *Change) Net() int64 { return int64(c.Bytes - c.FreedBytes) }
 
-// then adds what the next stretch did.
+// then adds the changes of the next run.
 func (c *Change) then(n *Change) {
 	if top := c.Net() + int64(n.Top); top > int64(c.Top) {
 		c.Top = uint64(top)
@@ -51,7 +51,7 @@ const (
 	colChangeTemp   column.ID = 13 // varint
 )
 
-// guessNet returns what Bytes minus FreedBytes is if all blocks have one size.
+// guessNet returns what Bytes minus FreedBytes would be if all blocks had the same size.
 func guessNet(allocs, frees, bytes uint64) uint64 {
 	if allocs == 0 {
 		return 0
@@ -59,7 +59,7 @@ func guessNet(allocs, frees, bytes uint64) uint64 {
 	return bytes / allocs * (allocs - frees)
 }
 
-// guessTop returns what Top is if as much as possible was freed at once, or nothing.
+// guessTop returns what Top would be if every block was freed at once, or none was.
 func guessTop(allocs, bytes, freed uint64) uint64 {
 	if allocs == 0 {
 		return 0
@@ -67,8 +67,8 @@ func guessTop(allocs, bytes, freed uint64) uint64 {
 	return uint64(max(int64(bytes/allocs), int64(bytes-freed)))
 }
 
-// summaryRatio is how many events a stack must have on average for the changes to be worth their room: with fewer,
-// reading the events takes as long.
+// summaryRatio is how many events a stack must have on average for changes to be stored: with fewer, reading the events
+// takes no longer.
 const summaryRatio = 3
 
 // changeColumns builds the columns of changes.
@@ -124,7 +124,7 @@ func decodeChanges(s *column.Set, n uint64, room int64, stack func(i int) uint32
 		if err != nil {
 			return nil, err
 		}
-		if uint64(len(b)) < n { // each has a byte at least
+		if uint64(len(b)) < n { // each has at least a byte
 			return nil, errChanges
 		}
 		c[id] = column.Cursor{Data: b}
@@ -155,7 +155,7 @@ type Changes struct {
 // List returns the changes, in no particular order; it is valid until the next Add.
 func (s *Changes) List() []Change { return s.list }
 
-// Of returns what happened at a stack.
+// Of returns the changes at a stack.
 func (s *Changes) Of(stack uint32) Change {
 	if i, ok := s.at.of(stack); ok && len(s.list) > 0 {
 		return s.list[i]
@@ -180,7 +180,7 @@ func (s *Changes) At(stack uint32) *Change {
 	return &s.list[i]
 }
 
-// Add adds what happened next at a stack.
+// Add adds the next changes at a stack.
 func (s *Changes) Add(c *Change) { s.At(c.Stack).then(c) }
 
 // Reset empties it and keeps its memory.
@@ -208,7 +208,7 @@ func (s *Changes) AddEvent(e *event.Event) {
 	}
 }
 
-// Delta is by how many bytes an event changes what is live.
+// Delta returns by how many bytes an event changes what is live.
 func Delta(e *event.Event) int64 {
 	_, bytes := e.Weight()
 	switch e.Kind {

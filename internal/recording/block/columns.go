@@ -5,20 +5,19 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Columns of an events block. Those from perThread on are kept for each thread and follow one another in the order of
-// the threads column.
+// Columns of an events block. Those from perThread on have a part for each thread, in the order of the threads column.
 const (
 	colThreads   column.ID = 1  // for each thread: its index, and the lengths of its parts of the columns below
-	colRuns      column.ID = 2  // who comes next, for how many events
+	colRuns      column.ID = 2  // which thread comes next, for how many events
 	colTimes     column.ID = 3  // differences before allocations, in units of time: half a byte each
 	colStacks    column.ID = 4  // the stacks of this block, in order of first appearance
 	colShapes    column.ID = 5  // (kind, function, flags)
-	colSparse    column.ID = 6  // what few events have
-	colDistance  column.ID = 7  // of addresses, where their codes do not say all
+	colSparse    column.ID = 6  // fields that few events have
+	colDistance  column.ID = 7  // of addresses whose codes need one
 	colFreeTimes column.ID = 14 // differences before other events
 	colLongTimes column.ID = 15 // the rest of differences that half a byte does not hold
 	perThread    column.ID = 16
-	colClass     column.ID = perThread + iota - 10 // runs of allocations and of other events, in turn: half a byte each
+	colClass     column.ID = perThread + iota - 10 // runs of allocations and of other events, alternating: nibbles
 	colStack0                                      // local stack, lowest byte
 	colStack1                                      // second byte
 	colStack2                                      // third byte and more, lazy
@@ -51,7 +50,7 @@ const farRef = 64
 
 const threadColumns = int(colEnd - perThread)
 
-// Classes of events: what columns they use.
+// Classes of events, by the columns that they use.
 const (
 	classAlloc = 0 // Alloc, Fail, Map: a stack, a size
 	classFree  = 1 // Free: which allocation
@@ -98,12 +97,12 @@ const (
 	sparseAll       = 1<<iota - 1
 )
 
-// slackTable predicts the slack of a block from the slack of blocks of like size. It is kept by both sides, for one
-// block of events. A prediction changes only when the same other value was seen twice in a row: allocators answer
-// mostly one slack for a size and now and then another one.
+// slackTable predicts the slack of a block from the slack of blocks of similar size. Encoder and decoder each keep one
+// for a block of events. A prediction changes only after the same other value came twice in a row: for one size,
+// allocators mostly have the same slack, and now and then another one.
 type slackTable [1024]slackOf
 
-// wideSlack is the code that says that the slack is in another column. 1 stands for a slack of 0 and so on.
+// wideSlack is the code which says that the slack is in another column. Code 1 stands for a slack of 0, and so on.
 const wideSlack = 255
 
 // slackOf is an entry of a slackTable.
@@ -116,10 +115,10 @@ func (s *slackOf) learn(code uint8) {
 	s.other = code
 }
 
-// counted says of which functions the column of counts tells.
+// counted are the functions whose counts are in the column of counts.
 var counted = [1 << FuncBits]bool{event.Calloc: true, event.Reallocarray: true}
 
-// predict returns the count that is likely with a size: elements at one stack have mostly one size.
+// predict returns the likely count for a size: at one stack, elements mostly have the same size.
 func (s *stackState) predict(size uint64) uint64 { return predictCount(s.unit, size) }
 
 func predictCount(unit, size uint64) uint64 {
@@ -138,7 +137,7 @@ func learnUnit(size, count uint64) uint64 {
 	return size / count
 }
 
-// EventColumnNames name the columns of an events block, in words.
+// EventColumnNames are the names of the columns of an events block.
 var EventColumnNames = map[column.ID]string{
 	colThreads:      "threads",
 	colRuns:         "runs of threads",

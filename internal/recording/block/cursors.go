@@ -11,13 +11,13 @@ import (
 // threadCursors is how far a decoder is in one thread's parts of the columns.
 type threadCursors struct {
 	index    uint32
-	allocs   uint64 // left of a run of events of classAlloc
-	others   uint64 // left of the run of others after it
+	allocs   uint64 // events of classAlloc that are left of a run
+	others   uint64 // other events that are left of the run after it
 	lastRef  uint64
 	lastNew  uint64
 	shape    shapeAt
 	lastBorn uint64
-	behind   uint64 // where the latest block ends
+	behind   uint64 // address after the latest block
 	lastFar  uint64
 	shapes   column.GapReader
 	frees    column.GapReader
@@ -27,7 +27,7 @@ type threadCursors struct {
 	cols     [threadColumns]column.Cursor
 }
 
-// turn begins the thread's next runs, which are not both empty. It returns false if there are none.
+// turn begins the thread's next two runs, of which at least one is not empty. It returns false if there are none.
 func (t *threadCursors) turn() bool {
 	both, long := t.cols[colClass-perThread].Byte(), &t.cols[colLongRun-perThread]
 	t.allocs, t.others = uint64(both&column.MaxNibble), uint64(both>>4)
@@ -40,7 +40,7 @@ func (t *threadCursors) turn() bool {
 	return t.allocs|t.others != 0 && !t.cols[colClass-perThread].Bad && !long.Bad
 }
 
-// threadTable makes ready to read those columns that are wanted.
+// threadTable prepares to read the columns that are wanted.
 func (x *Decoder) threadTable(wanted func(column.ID) bool) error {
 	h := &x.Head
 	c, err := x.column(colThreads)

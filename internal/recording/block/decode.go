@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// Decoder is the counterpart of Encoder: it gives back the events of one block.
+// Decoder reads the events of one block after another, as an Encoder wrote them.
 type Decoder struct {
 	Quantum     int64
 	MaxTime     uint64                  // in units
@@ -23,13 +23,13 @@ type Decoder struct {
 	bufs        [256][]byte
 	threads     []threadCursors
 	stacks      []stackAt
-	shapes      [256]shapeAt // those that there are not have noClass
+	shapes      [256]shapeAt // those that the block does not have are of noClass
 	sparse      column.Cursor
 	slack       slackTable
 	place       *placement    // nil: the block has no addresses
-	placement   *placement    // for blocks that have
+	placement   *placement    // memory for place
 	distances   column.Cursor // of addresses
-	newShape    shapeAt       // what a stack has when it appears
+	newShape    shapeAt       // the shape of a stack that no event has named yet
 	news        []allocAt     // the allocations of this block so far
 	times       [2]column.NibbleReader
 	long        column.Cursor // the rest of long times
@@ -37,9 +37,9 @@ type Decoder struct {
 	number      uint64        // of the next event in the block
 	nextSparse  uint64        // number of the next event that has rare fields
 	freeStacks  bool          // deallocations have call stacks of their own
-	Stopped     *atomic.Bool  // the work is not wanted any more; nil: it is
-	Wanted      Fields        // of events: the columns of others are not read
-	fields      Fields        // of the events of this block, which may need more
+	Stopped     *atomic.Bool  // if set, Decode ends early; may be nil
+	Wanted      Fields        // only the columns of these are read
+	fields      Fields        // Wanted, and what these need in this block
 	batch       batching
 }
 
@@ -47,7 +47,7 @@ type stackAt struct {
 	size  uint64
 	unit  uint64
 	id    uint32
-	shape shapeAt // of its latest allocation; a copy saves a look-up
+	shape shapeAt // of its latest allocation; the copy saves a lookup
 }
 
 type shapeAt struct {
@@ -55,7 +55,7 @@ type shapeAt struct {
 	kind    event.Kind
 	fn      event.Func
 	flags   event.Flags
-	counted bool // the column of counts tells
+	counted bool // its count is in the column of counts
 }
 
 // noClass is the class of a shape that the block does not have.
@@ -64,7 +64,7 @@ const noClass = 255
 // newClass is the class of a stack that no event has named yet.
 const newClass = 254
 
-// allocAt is what a Free later in the block is known by.
+// allocAt is an allocation, for the Free that ends it later in the block.
 type allocAt struct {
 	size   uint64
 	usable uint64
@@ -75,7 +75,7 @@ type allocAt struct {
 
 var errEvents = errors.New("its columns contradict each other")
 
-// stopEvery is after how many events a decoder looks whether its work is still wanted.
+// stopEvery is how many events a decoder decodes between checks of Stopped.
 const stopEvery = 1 << 12
 
 // Decode yields the events of the block that was opened last, in order, until yield returns false.
@@ -86,13 +86,13 @@ func (x *Decoder) Decode(yield Yield) (more bool, err error) {
 	more, err = x.eachRun(func(t *threadCursors, events uint64) (more, ok bool) {
 		return x.decodeRun(t, events, yield)
 	})
-	if more && !x.yieldBatch(yield) { // it has had enough before the damage, if there is any
+	if more && !x.yieldBatch(yield) { // yield ended it before the damage, if there is any
 		return false, nil
 	}
 	return more, err
 }
 
-// eachRun calls each for runs of events of one thread, until it wants no more or finds damage.
+// eachRun calls each for runs of events of one thread, until each wants no more or finds damage.
 func (x *Decoder) eachRun(each func(t *threadCursors, events uint64) (more, ok bool)) (more bool, err error) {
 	runs, err := x.column(colRuns)
 	if err != nil {
@@ -128,7 +128,7 @@ func (x *Decoder) eachRun(each func(t *threadCursors, events uint64) (more, ok b
 	return true, nil
 }
 
-// prepare makes ready to decode from the first event on.
+// prepare prepares to decode from the first event on.
 func (x *Decoder) prepare() (err error) {
 	if err := x.dictionaries(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (x *Decoder) prepare() (err error) {
 		return err
 	}
 	x.slack, x.newShape = slackTable{}, x.shapes[0]
-	// Each allocation has a byte in this column: no more than that need room.
+	// Each allocation has a byte in this column: a forged head cannot claim more room.
 	room := min(x.Head.Allocs, x.cols.Raw(colStack0))
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
 		x.news = make([]allocAt, 0, room)
@@ -166,7 +166,7 @@ func (x *Decoder) prepare() (err error) {
 
 func (x *Decoder) stack(t *threadCursors, first column.ID) *stackAt {
 	c := (*[3]column.Cursor)(t.cols[first-perThread:])
-	at := c[0].At // and so is the second one
+	at := c[0].At // the second column is read to the same place
 	if at >= len(c[0].Data) || at >= len(c[1].Data) {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (x *Decoder) stack(t *threadCursors, first column.ID) *stackAt {
 	return x.named(uint32(c[0].Data[at]) | uint32(c[1].Data[at])<<8 | uint32(c[2].Lazy())<<16)
 }
 
-// named returns a stack of the dictionary that an event names, or nil.
+// named returns the stack of the dictionary that an event names; nil if there is none.
 func (x *Decoder) named(local uint32) *stackAt {
 	if uint(local) >= uint(len(x.stacks)) {
 		return nil
@@ -183,7 +183,7 @@ func (x *Decoder) named(local uint32) *stackAt {
 	return &x.stacks[local]
 }
 
-// appear gives a stack a shape, if none of the events before named it. It returns whether that is one of classAlloc.
+// appear gives a stack its first shape if no event named it before. It reports whether its shape is of classAlloc.
 func (x *Decoder) appear(s *stackAt) bool {
 	if s.shape.class == newClass {
 		s.shape = x.newShape
@@ -207,7 +207,7 @@ func (x *Decoder) readUsable(t *threadCursors, size uint64, code uint8, learn bo
 	return size + uint64(code) - 1, code != 0
 }
 
-// count reads how many elements an allocation is of.
+// count reads how many elements an allocation has.
 func (x *Decoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 	c := &t.cols[colCount-perThread]
 	e.Count = predictCount(s.unit, e.Size)
@@ -219,7 +219,7 @@ func (x *Decoder) count(t *threadCursors, s *stackAt, e *event.Event) {
 	}
 	t.counts.Zeros--
 	if e.Count == 0 {
-		s.unit = 0 // as learnUnit says, and else what it was
+		s.unit = 0 // as learnUnit returns; for a count that is predicted, the unit stays
 	}
 }
 

@@ -6,17 +6,16 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// batching is the batch that is being filled. Its arrays have 256 places, so that a byte that says where an event is
-// needs no check.
+// batching is the batch that is being filled. Its arrays have 256 places, so that a byte as an index needs no check.
 type batching struct {
 	n      int  // events so far
-	rare   bool // some of them have fields that most have not
+	rare   bool // some of them have fields that most lack
 	events [256]event.Event
 	refs   [256]uint64
 	out    Batch
 }
 
-// clear makes the batch empty, and all fields of its places what they are where they do not apply.
+// clear empties the batch, and sets all fields of its places to the values of events that lack them.
 func (b *batching) clear() {
 	b.n, b.rare = 0, false
 	for i := range b.events {
@@ -39,7 +38,7 @@ func (x *Decoder) yieldBatch(yield Yield) (more bool) {
 	return more
 }
 
-// decodeRun decodes the next events, which are all of one thread, and yields them as batches become full.
+// decodeRun decodes the next events, which are all of one thread, and yields each batch that becomes full.
 func (x *Decoder) decodeRun(t *threadCursors, events uint64, yield Yield) (more, ok bool) {
 	b := &x.batch
 	for events > 0 {
@@ -51,7 +50,7 @@ func (x *Decoder) decodeRun(t *threadCursors, events uint64, yield Yield) (more,
 		if !x.fill(t, int(n)) {
 			return true, false
 		}
-		if ok = special >= n || x.special(); !ok { // the others are whole
+		if ok = special >= n || x.special(); !ok { // the events before it are whole
 			b.n--
 			x.number--
 		}
@@ -71,7 +70,7 @@ func (x *Decoder) decodeRun(t *threadCursors, events uint64, yield Yield) (more,
 	return true, true
 }
 
-// special gives the latest event its rare fields.
+// special reads the rare fields of the latest event.
 func (x *Decoder) special() bool {
 	b := &x.batch
 	at, number := b.n-1, x.number-1

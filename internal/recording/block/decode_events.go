@@ -5,8 +5,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain; for these
-// it has what changes from one to the next in variables of its own, and asks a method only for what is rare.
+// fill decodes the next n events, which are all of one thread, into the batch. Nearly all of them are plain: for these
+// it keeps what changes from one to the next in local variables, and calls methods only for what is rare.
 func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 	c := &t.cols
 	stack0, stack1 := c[colStack0-perThread].Data, c[colStack1-perThread].Data
@@ -106,7 +106,7 @@ func (x *Decoder) fill(t *threadCursors, n int) (ok bool) {
 				}
 				t.lastNew = ref
 				news = news[:n+1]
-				a := &news[n] // field by field, since a literal is built elsewhere and copied
+				a := &news[n] // set field by field, since the compiler builds a literal elsewhere and copies it
 				a.size = size
 				a.usable = e.Usable
 				a.born = e.Time

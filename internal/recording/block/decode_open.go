@@ -9,10 +9,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// freeThreads is how many threads a block may name that are not in the recording's table: their block may be damaged.
+// freeThreads is how many threads a block may name that are not in the recording's table, which may be damaged.
 const freeThreads = 1 << 16
 
-// Changes returns what the block that was opened last says that it changes. Its columns may unpack to room bytes.
+// Changes returns the changes that the block that was opened last has stored. Their columns may unpack to room bytes.
 func (x *Decoder) Changes(room int64) ([]Change, error) {
 	if err := x.dictionaries(); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (x *Decoder) Changes(room int64) ([]Change, error) {
 	return decodeChanges(&x.cols, x.Head.Stacks, room, func(i int) uint32 { return x.stacks[i].id })
 }
 
-// Open prepares the block with this payload; decode then yields its events.
+// Open opens the block with this payload; Decode then yields its events.
 func (x *Decoder) Open(p []byte) error {
 	if err := x.cols.Parse(p); err != nil {
 		return err

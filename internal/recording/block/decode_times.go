@@ -3,7 +3,7 @@ package block
 import "github.com/heaptap/heaptap/internal/recording/column"
 
 // EventTimes yields the number and the time, in units, of each event of the block that was opened last, until yield
-// returns false. It unpacks only what it needs for that.
+// returns false. It unpacks only the columns that it needs.
 func (x *Decoder) EventTimes(yield func(n, time uint64) bool) error {
 	err := x.threadTable(func(id column.ID) bool { return id == colClass || id == colLongRun })
 	if err != nil {
@@ -47,7 +47,7 @@ func (x *Decoder) tick(times *column.NibbleReader, events uint64, yield func(n, 
 	return true, true
 }
 
-// clock makes ready to read times from the first event on.
+// clock prepares to read times from the first event on.
 func (x *Decoder) clock() (err error) {
 	for class, id := range [...]column.ID{classAlloc: colTimes, classFree: colFreeTimes} {
 		c, err := x.column(id)
@@ -61,7 +61,7 @@ func (x *Decoder) clock() (err error) {
 	return err
 }
 
-// longTime adds to a difference of times what the half of a byte does not hold.
+// longTime adds to a difference of times the rest, which half a byte could not hold.
 func (x *Decoder) longTime(d *uint64) bool {
 	if *d > column.MaxNibble {
 		return false

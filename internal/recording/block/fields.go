@@ -2,12 +2,12 @@ package block
 
 import "github.com/heaptap/heaptap/internal/recording/column"
 
-// Fields says which fields of events are wanted. Kind, Func, Flags, Thread, Stack, FreeStack, Ref and BornBy always
-// are, and so is what few events have. The others may be anything, and the columns that they are in are neither
-// unpacked nor read: they take up to half of the work.
+// Fields are fields of events that a Decoder decodes on request. It always decodes Kind, Func, Flags, Thread, Stack,
+// FreeStack, Ref, BornBy, and the fields that few events have. A field that was not requested may have any value, and
+// its column is neither unpacked nor read, which saves up to half of the work.
 type Fields uint8
 
-// What events may go without.
+// Fields that can be requested.
 const (
 	Times     Fields = 1 << iota // Time and Born
 	Sizes                        // Size and Weight
@@ -17,7 +17,7 @@ const (
 	AllFields Fields = 1<<iota - 1
 )
 
-// fieldColumns are the columns that have nothing but one field.
+// fieldColumns are the columns that hold only one of these fields.
 var fieldColumns = [256]Fields{
 	colBorn:      Times,
 	colSize:      Sizes,
@@ -33,14 +33,14 @@ var fieldColumns = [256]Fields{
 // need reports whether a column is to be read.
 func (f Fields) need(id column.ID) bool { return f&fieldColumns[id] == fieldColumns[id] }
 
-// needed returns the fields of a block that have to be read if some are wanted: what others are predicted by, or
-// computed from.
+// needed returns the fields of a block that have to be read if some are wanted: these, and those from which they are
+// predicted or computed.
 func (h *Head) needed(f Fields, sampled bool) Fields {
 	if h.flags&headAddresses == 0 {
 		f &^= Addresses
 	}
 	if f&Addresses != 0 {
-		f |= Usable // whose slack tells classes
+		f |= Usable // its slack decides the classes of blocks
 	}
 	if f&(Usable|Counts) != 0 || sampled {
 		f |= Sizes

@@ -9,7 +9,7 @@ const (
 	MaxEvents = 1 << 18
 )
 
-// Head is the head of an events block: enough to find a moment or an allocation without unpacking anything.
+// Head is the head of an events block. It is enough to find the block of a moment or of an allocation.
 type Head struct {
 	Events     uint64 // in this block
 	FirstEvent uint64 // number of the first one in the recording
@@ -29,16 +29,16 @@ type Head struct {
 // Head.flags.
 const (
 	headAddresses = 1 // addresses are stored
-	headChanges   = 2 // what the block changes, stack by stack, is stored
+	headChanges   = 2 // the changes at each stack are stored
 )
 
 // HasAddresses reports whether the block has the addresses of its events.
 func (h *Head) HasAddresses() bool { return h.flags&headAddresses != 0 }
 
-// HasChanges reports whether the block has what it changes, stack by stack.
+// HasChanges reports whether the block stores its changes at each stack.
 func (h *Head) HasChanges() bool { return h.flags&headChanges != 0 }
 
-// Fields are those of a head: its block's own, or one of the index's.
+// Fields lists the fields of a head, which is in its block and in the index.
 func (h *Head) Fields(r *column.Row, col column.ID) {
 	for _, v := range [...]*uint64{&h.Events, &h.FirstEvent, &h.Allocs, &h.FirstAlloc, &h.Begin} {
 		r.Uint(col, v)

@@ -1,11 +1,11 @@
 package block
 
-// numbering gives ids numbers, and forgets all of them at once. Ids and numbers are mostly small: those have an array,
-// the others a map. The zero value is usable after the first forget.
+// numbering maps ids to numbers, and can forget all of them at once. Ids and numbers are mostly small: those are in an
+// array, the others in a map. The zero value is usable after the first forget.
 type numbering struct {
 	dense []uint32 // by id: an epoch and a number
 	high  map[uint32]place
-	epoch uint32 // in the bits above the number's, from 1; places of another one are void
+	epoch uint32 // in the bits above the number's, from 1; entries of other epochs do not count
 }
 
 // place is the number of an id in that epoch.
@@ -17,7 +17,7 @@ const (
 )
 
 func (n *numbering) forget() {
-	if n.epoch += oneEpoch; n.epoch == 0 { // the next one would be one that has been
+	if n.epoch += oneEpoch; n.epoch == 0 { // epochs are used up: begin again
 		clear(n.dense)
 		n.high, n.epoch = nil, oneEpoch
 	}

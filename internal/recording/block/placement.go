@@ -7,38 +7,38 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// placement predicts where blocks come to lie. Allocators hand out again what was freed, of the same size class and the
-// latest one first; else what lies behind the block before. Encoder and decoder keep it alike, for one block of events.
+// placement predicts the addresses of blocks. An allocator mostly reuses a freed block of the same size class, the
+// latest one first, or else takes the memory after the block before. Encoder and decoder each keep a placement for one
+// block of events.
 type placement struct {
 	classes [1 << 10]sizeClass
 	blocks  []placed // the allocations of the block of events
 }
 
-// placed is where a block lies.
+// placed is where a block is.
 type placed struct {
 	addr  uint64
 	class uint32 // in classes
 }
 
-// sizeClass is what is known of blocks whose likely usable sizes, divided by addressUnit, are the same modulo the
-// number of classes.
+// sizeClass is the blocks whose likely usable sizes, divided by addressUnit, are the same modulo the number of classes.
 type sizeClass struct {
 	freed [ranks]uint64 // a ring: the latest one is before next
 	next  uint8
 	n     uint8
-	end   uint64 // behind the block that was allocated last
+	end   uint64 // address after the block that was allocated last
 }
 
 // ranks is how many freed blocks of a size class are remembered.
 const ranks = 1 << 5
 
-// addressUnit is what addresses are mostly multiples of.
+// addressUnit is what most addresses are a multiple of.
 const addressUnit = 16
 
 // Codes of addresses. Those below ranks are places among the freed blocks of the class, the latest one having 0.
 const (
-	behindOwn    = ranks + iota // behind the latest block that the thread allocated
-	behindClass                 // behind the latest block of the class
+	behindOwn    = ranks + iota // after the latest block that the thread allocated
+	behindClass                 // after the latest block of the class
 	unitsFromOwn                // as many addressUnit away from behindOwn as colDistance says
 	bytesFromOwn                // likewise, in bytes
 )
@@ -49,12 +49,12 @@ func (p *placement) reset() {
 	p.blocks = p.blocks[:0]
 }
 
-// class returns the number of the class of blocks that are likely to have this many usable bytes.
+// class returns the number of the class of blocks whose likely usable size is this.
 func (p *placement) class(usable uint64) uint32 {
 	return uint32(usable / addressUnit % uint64(len(p.classes)))
 }
 
-// alloc takes note of an allocation. It returns where its block ends.
+// alloc notes an allocation. It returns where its block ends.
 func (p *placement) alloc(class uint32, code uint8, addr, usable uint64) (end uint64) {
 	p.blocks = append(p.blocks, placed{addr, class})
 	c := &p.classes[class]
@@ -65,7 +65,7 @@ func (p *placement) alloc(class uint32, code uint8, addr, usable uint64) (end ui
 	return c.end
 }
 
-// free takes note that a block was freed.
+// free notes that a block was freed.
 func (p *placement) free(b placed) {
 	c := &p.classes[b.class]
 	c.freed[c.next%ranks] = b.addr
@@ -84,7 +84,7 @@ func (c *sizeClass) take(rank uint8) {
 	c.n--
 }
 
-// encode returns the code of an address, and its distance from own, which is behind the thread's latest allocation.
+// encode returns the code of an address, and its distance from own, the address after the thread's latest allocation.
 func (c *sizeClass) encode(addr, own uint64) (code uint8, distance int64) {
 	for rank := range c.n {
 		if *c.at(rank) == addr {
@@ -103,7 +103,7 @@ func (c *sizeClass) encode(addr, own uint64) (code uint8, distance int64) {
 	return bytesFromOwn, distance
 }
 
-// decode returns the address that has a code; distances are those that follow.
+// decode returns the address that a code stands for. If the code needs a distance, that is the next one of distances.
 func (c *sizeClass) decode(code uint8, own uint64, distances *column.Cursor) (addr uint64, ok bool) {
 	switch {
 	case code < c.n:
@@ -128,7 +128,7 @@ func (s *slackTable) usable(size uint64) uint64 {
 	return size
 }
 
-// lies writes where a block lies that came to life.
+// lies writes the address of a new block.
 func (x *Encoder) lies(t *threadColumnsOf, size, addr uint64) {
 	usable := x.slack.usable(size)
 	class := x.place.class(usable)
@@ -141,7 +141,7 @@ func (x *Encoder) lies(t *threadColumnsOf, size, addr uint64) {
 	}
 }
 
-// addresses prepares for the addresses of the block, if it has them.
+// addresses prepares to read the addresses of the block, if they are wanted.
 func (x *Decoder) addresses() (err error) {
 	x.place = nil
 	if x.fields&Addresses == 0 {
@@ -156,7 +156,7 @@ func (x *Decoder) addresses() (err error) {
 	return err
 }
 
-// lies tells where a new block lies.
+// lies reads the address of a new block.
 func (x *Decoder) lies(t *threadCursors, e *event.Event) (ok bool) {
 	usable := x.slack.usable(e.Size)
 	class := x.place.class(usable)

@@ -9,9 +9,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// SummaryHead is the head of a summary block: what a run of events blocks did, as one.
+// SummaryHead is the head of a summary block, which sums up a run of events blocks.
 type SummaryHead struct {
-	Level      uint64 // it tells of summaryFan^level events blocks
+	Level      uint64 // it sums up Fan^Level events blocks
 	FirstBlock uint64 // number of the first of them, counting events blocks from 0
 	Blocks     uint64
 	Changes    uint64 // stacks that changed
@@ -23,13 +23,14 @@ type SummaryHead struct {
 	Peak       int64 // largest number of live bytes within it, or before it
 }
 
-// summaryFan is how many events blocks, or summaries of one level, a summary of the next level tells of.
 const (
-	Fan    = 16
-	Levels = 6 // 16^6 blocks are 4e12 events
+	// Fan is how many events blocks a summary of level 1 sums up, or how many summaries of one level one of the next.
+	Fan = 16
+	// Levels is how many levels of summaries there are: 16^6 blocks are 4e12 events.
+	Levels = 6
 )
 
-// Fields are those of a head: its block's own, or one of the index's.
+// Fields lists the fields of a head, which is in its block and in the index.
 func (h *SummaryHead) Fields(r *column.Row, col column.ID) {
 	for _, v := range [...]*uint64{&h.Level, &h.FirstBlock, &h.Blocks, &h.Changes, &h.FirstEvent, &h.Events, &h.Begin} {
 		r.Uint(col, v)
@@ -45,7 +46,7 @@ func (h *SummaryHead) Valid() bool {
 		h.FirstEvent <= math.MaxUint64-h.Events
 }
 
-// SummaryColumnNames name the columns of a summary block, in words.
+// SummaryColumnNames are the names of the columns of a summary block.
 var SummaryColumnNames = map[column.ID]string{
 	colChangeStacks: "stacks", colChangeAllocs: "allocations", colChangeFrees: "deallocations", colChangeBytes: "bytes",
 	colChangeFreed: "freed bytes", colChangeTop: "tops", colChangeTemp: "temporary",
@@ -71,8 +72,8 @@ func (x *SummaryEncoder) Encode(p *column.Payload, h *SummaryHead, list []Change
 	c.write(p)
 }
 
-// DecodeSummary returns what the payload of a summary says, if its head is the expected one. Its columns may unpack to
-// room bytes, and stacks must be known.
+// DecodeSummary returns the changes in a summary's payload, if its head is the expected one. Its columns may unpack to
+// at most room bytes, and its stacks must be known.
 func DecodeSummary(payload []byte, want *SummaryHead, room int64, known func(stack uint32) bool) ([]Change, error) {
 	var s column.Set
 	if err := s.Parse(payload); err != nil {

@@ -2,8 +2,8 @@ package column
 
 import "encoding/binary"
 
-// AppendUint appends a varint. Whether it takes one byte or two is decided without a branch, since it is as good as
-// random for most numbers here.
+// AppendUint appends a varint. It decides without a branch between one byte and two, since for most numbers here no
+// processor could predict which it is.
 func AppendUint(b []byte, v uint64) []byte {
 	if v < 1<<14 {
 		more := (0x7f - v) >> 63
@@ -13,7 +13,7 @@ func AppendUint(b []byte, v uint64) []byte {
 	return binary.AppendUvarint(b, v)
 }
 
-// Cursor reads varints and bytes. Past the end it returns zeros and sets Bad.
+// Cursor reads varints and bytes. After the end it returns zeros and sets Bad.
 type Cursor struct {
 	Data []byte
 	At   int
@@ -79,7 +79,7 @@ func (c *Cursor) Text() string { return string(c.Bytes(c.Uint())) }
 // Left is how many bytes are left.
 func (c *Cursor) Left() int { return len(c.Data) - c.At }
 
-// Zigzag makes a small number of one that is near 0.
+// Zigzag maps a signed number near 0 to a small unsigned one.
 func Zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
@@ -94,7 +94,7 @@ func (c *Cursor) Byte() uint8 {
 	return 0
 }
 
-// TwoBytes returns the two bytes at a place as one number; one in which a varint goes on if there are not as many.
+// TwoBytes returns the two bytes at an index as one number. If there are fewer, both say that a varint goes on.
 func TwoBytes(b []byte, at int) uint64 {
 	if uint(at+1) < uint(len(b)) {
 		return uint64(b[at]) | uint64(b[at+1])<<8

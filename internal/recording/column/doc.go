@@ -1,7 +1,7 @@
-// Package column is how the blocks of a recording store numbers and texts. A block's payload is a head of varints and
-// columns, each of them packed on its own: a Payload builds one, a Set takes one apart. Where a block is a table, a
+// Package column encodes the numbers and texts of a recording's blocks. The payload of a block is a head of varints and
+// columns, each of which is packed on its own. A Payload builds a payload; a Set reads one. If the block is a table, a
 // Table lists the fields of its rows once, for writing and for reading.
 //
-// What is read may be forged: nothing here panics, or takes memory out of proportion to what a column claims, which Set
-// bounds.
+// A file may be forged: whatever it holds, nothing here panics or takes much more memory than the lengths of its
+// columns, which Set bounds.
 package column

@@ -1,6 +1,6 @@
 package column
 
-// MaxNibble is what half a byte holds at most. It says that there is more: a varint in another column.
+// MaxNibble is the largest number in half a byte. It stands for that or more: the rest is a varint in another column.
 const MaxNibble = 15
 
 // Nibbles builds a column of numbers of half a byte each, the first one in the low half of its byte.
@@ -18,7 +18,7 @@ func (n *Nibbles) Append(v uint64) {
 	n.n++
 }
 
-// Reset empties the column. It gets no more numbers than room, which is the same each time.
+// Reset empties the column. At most room numbers may be appended, which must be the same each time.
 func (n *Nibbles) Reset(room int) {
 	if n.data == nil {
 		n.data = make([]byte, (room+1)/2)

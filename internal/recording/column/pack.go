@@ -8,12 +8,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packer packs columns into zstd frames, in one of two ways. Searching for repetitions pays where the program repeats
-// itself. Where numbers are as good as random (times, sizes, which allocation a deallocation ends) it finds only short
-// matches by chance: it is then five times slower than a frame of literals, which are merely written with fewer bits
-// where they are frequent, and the result is larger. Both are valid zstd frames, a reader need not know.
+// packer packs columns into zstd frames, in one of two ways. The zstd encoder searches for repetitions, which pays if
+// the program repeats itself. In numbers that look random (times, sizes, which allocation a deallocation ends) it finds
+// only short matches by chance. A frame of literals, in which frequent bytes take fewer bits, is then smaller and made
+// five times faster. Both are valid zstd frames; a reader need not know which it is.
 //
-// Which way suits a column is tried out now and then and remembered by column.
+// For each column, packer tries both ways now and then, and remembers the better one.
 type packer struct {
 	enc   *zstd.Encoder
 	huff  huff0.Scratch
@@ -31,7 +31,7 @@ const (
 	minPacked = 48
 	// Columns shorter than this are packed by the encoder.
 	minLiterals = 1024
-	// Every so many packs of a column both ways are tried.
+	// Both ways are tried once in so many packs of a column.
 	trialEvery = 16
 
 	zstdMagic   = 0xfd2fb528
@@ -106,7 +106,7 @@ func (p *packer) block(dst, raw []byte, last bool) []byte {
 		}
 		return append(dst, byte(h), byte(h>>8), byte(h>>16))
 	}
-	// All the same: huff0 would count them first, which takes longest for such.
+	// All bytes are the same: huff0 would first count them, and such data takes it longest.
 	if bytes.Equal(raw[1:], raw[:len(raw)-1]) {
 		return append(header(dst, blockRLE, len(raw)), raw[0])
 	}

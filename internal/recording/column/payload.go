@@ -15,7 +15,7 @@ const (
 	// zstd's best: a run-length block of 128 KiB takes 4 bytes. A column that claims more is forged.
 	maxRatio = 33_000
 
-	// With so much room behind what it unpacks, the zstd decoder copies 16 bytes at a time, beyond the ends.
+	// With so much room after its output, the zstd decoder copies 16 bytes at a time, over the end.
 	copySlack = 16
 )
 
@@ -30,7 +30,7 @@ type Payload struct {
 	row  *Row // writes tables and heads
 }
 
-// NewPayload returns an empty one.
+// NewPayload returns an empty payload.
 func NewPayload() (*Payload, error) {
 	pack, err := newPacker()
 	return &Payload{pack: pack}, err

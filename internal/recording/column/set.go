@@ -8,11 +8,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Set is a payload taken apart: columns are unpacked when asked for.
+// Set is a payload that is read: it unpacks columns when asked for.
 type Set struct {
 	Head Cursor
 	cols [256]stored
-	IDs  []ID // of the columns that there are, in their order
+	IDs  []ID // of the columns, in their order
 }
 
 type stored struct {
@@ -21,10 +21,10 @@ type stored struct {
 	data   []byte
 }
 
-// ErrPayload says that a payload is not built as it should be.
+// ErrPayload says that a payload is invalid.
 var ErrPayload = errors.New("its structure is invalid")
 
-// Parse takes a payload apart, which it keeps.
+// Parse reads a payload's head and directory. The Set refers to the payload.
 func (s *Set) Parse(p []byte) error {
 	for _, id := range s.IDs {
 		s.cols[id] = stored{}
@@ -109,8 +109,7 @@ func (s *Set) Unpack(id ID, buf []byte) ([]byte, error) {
 	return out, nil
 }
 
-// UnpackInto is Unpack with memory that is used again: buf is what was unpacked before, and is replaced by what has
-// become longer.
+// UnpackInto is Unpack into buf. If buf is too small, the longer column replaces it, for the next time.
 func (s *Set) UnpackInto(id ID, buf *[]byte) ([]byte, error) {
 	b, err := s.Unpack(id, *buf)
 	if err == nil && s.cols[id].method == methodZstd && cap(b) > cap(*buf) {
@@ -119,7 +118,7 @@ func (s *Set) UnpackInto(id ID, buf *[]byte) ([]byte, error) {
 	return b, err
 }
 
-// zstdDecoder is shared: DecodeAll may be called from any number of goroutines, and a decoder is costly to make.
+// zstdDecoder is shared: any number of goroutines may call DecodeAll, and it is costly to make a decoder.
 var zstdDecoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(MaxLength),
 		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(false))

@@ -14,7 +14,7 @@ type Table[T any] struct {
 	// Names says that column Texts has the texts that Row.Name numbers.
 	Names bool
 	// Fields calls r for each field of x, in the order of the format; before is the row before x in the block, or zero.
-	// It leaves a row that is written as it is.
+	// It does not change a row that is written.
 	Fields func(r *Row, x, before *T)
 	// Err is the error of rows that end too early, or have impossible numbers; nil: ErrTable.
 	Err error
@@ -32,10 +32,10 @@ func (t *Table[T]) columns() []ID {
 	return t.Columns
 }
 
-// ErrTable says that a table's columns do not fit one another.
+// ErrTable says that a table's columns contradict each other.
 var ErrTable = errors.New("its columns contradict each other")
 
-// Encode makes p the payload of a block of these rows. Its head is their number and the numbers of more.
+// Encode makes p the payload of a block of these rows. Its head is their number, followed by the numbers in more.
 func (t *Table[T]) Encode(p *Payload, rows []T, more ...uint64) {
 	p.Reset()
 	p.Uint(uint64(len(rows)))
@@ -56,8 +56,8 @@ func (t *Table[T]) Encode(p *Payload, rows []T, more ...uint64) {
 	}
 }
 
-// Decode appends the rows of a block, those before the first impossible one if there is an error. It sets more to the
-// further numbers of the head.
+// Decode appends the rows of a block. With an error, it appends those before the first impossible one. It sets more to
+// the further numbers of the head.
 func (t *Table[T]) Decode(s *Set, rows []T, more ...*uint64) ([]T, error) {
 	n := s.Head.Uint()
 	if s.Head.Bad || n > MaxLength {
@@ -99,8 +99,8 @@ func (t *Table[T]) Decode(s *Set, rows []T, more ...*uint64) ([]T, error) {
 	return rows, nil
 }
 
-// Row writes or reads the fields of one row after another, each in a column of the table. Columns are named as in the
-// specification; 0 is the payload's head. Reading what is not there sets all that is left to zero, and Bad.
+// Row writes or reads the fields of one row after another, each in a column of the table. Columns have the numbers of
+// the specification; 0 is the payload's head. After the end of a column, its fields are read as zero, and Bad is true.
 type Row struct {
 	reading bool
 	ids     []ID // the columns
@@ -171,17 +171,18 @@ func (r *Row) Fail(err error) {
 	}
 }
 
-// Check ends the reading with an error unless what was read is right. What could not be read is another error.
+// Check ends the reading with an error unless what was read is right. If something could not be read, that is another
+// error, which takes precedence.
 func (r *Row) Check(right bool, err error) {
 	if r.reading && !right && !r.Bad() {
 		r.Fail(err)
 	}
 }
 
-// Skip leaves out of what is read a row of which this version of heaptap makes nothing.
+// Skip leaves out the row that is read if when is true: this version of heaptap does not know what it says.
 func (r *Row) Skip(when bool) { r.skipped = r.skipped || when }
 
-// Has reports whether a column is there. Those that were added later are missing in older recordings.
+// Has reports whether the block has a column. Older recordings lack those that were added later.
 func (r *Row) Has(col ID) bool { return !r.reading || len(r.cols[col].Data) > 0 }
 
 func (r *Row) col(id ID) *Cursor { return &r.cols[id&31] }
@@ -301,7 +302,7 @@ func (r *Row) Text(col ID, v *string) {
 	}
 }
 
-// Bytes is like Text. None are read as nil.
+// Bytes is like Text. No bytes are read as nil.
 func (r *Row) Bytes(col ID, v *[]byte) {
 	c := r.col(col)
 	if !r.reading {
@@ -333,7 +334,7 @@ func (r *Row) Name(col ID, v *string) {
 	r.put(col, n)
 }
 
-// Enum is a varint, which known turns into one of the values that this version of heaptap knows.
+// Enum is a varint. When it is read, known turns it into a value that this version of heaptap knows.
 func Enum[T ~uint8](r *Row, col ID, v *T, known func(uint64) T) {
 	if r.reading {
 		*v = known(r.col(col).Uint())
@@ -342,8 +343,7 @@ func Enum[T ~uint8](r *Row, col ID, v *T, known func(uint64) T) {
 	}
 }
 
-// Known is a varint. Rows with a value that this version of heaptap does not know, which are those from end on, are
-// skipped.
+// Known is a varint below end. Rows with a larger value, which this version of heaptap does not know, are skipped.
 func Known[T ~uint8](r *Row, col ID, v *T, end T) {
 	if r.reading {
 		n := r.col(col).Uint()
@@ -354,7 +354,7 @@ func Known[T ~uint8](r *Row, col ID, v *T, end T) {
 	}
 }
 
-// List is a varint: how many elements a list has. Each has a byte at least in column in.
+// List is a varint: how many elements a list has. Each has at least a byte in column in.
 func List[T any](r *Row, col ID, v *[]T, in ID) int {
 	if !r.reading {
 		r.put(col, uint64(len(*v)))

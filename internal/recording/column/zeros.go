@@ -2,7 +2,7 @@ package column
 
 import "math"
 
-// Gaps builds a column of which most elements are 0: for each of the others the number of zeros before it, and its
+// Gaps builds a column in which most elements are 0. It stores the others: the number of zeros before each, and its
 // value.
 type Gaps struct {
 	N    int // elements so far
@@ -18,12 +18,12 @@ func (g *Gaps) Append(col []byte, v byte) []byte {
 
 // GapReader reads a column of Gaps.
 type GapReader struct {
-	Zeros uint64 // that come before the next other element
+	Zeros uint64 // before the next element that is not 0
 }
 
 // Open reads how many zeros come next.
 func (r *GapReader) Open(c *Cursor) {
-	r.Zeros = math.MaxUint64 / 2 // no number of events is added to it that makes it overflow
+	r.Zeros = math.MaxUint64 / 2 // so many that it never ends, and so few that nothing added makes it overflow
 	if c.Left() > 0 {
 		r.Zeros = min(c.Uint(), r.Zeros)
 	}
@@ -38,7 +38,7 @@ func (r *GapReader) Next(c *Cursor) uint8 {
 	return r.Value(c)
 }
 
-// Value returns the next element, which is not 0: Zeros is.
+// Value returns the next element if Zeros is 0: then the element is not.
 func (r *GapReader) Value(c *Cursor) uint8 {
 	v := c.Byte()
 	r.Open(c)

@@ -10,7 +10,7 @@ type liveBlock struct {
 	flags              event.Flags // HasUsable, Sampled
 }
 
-// describe sets what a deallocation says of the block that it ends: what the allocation said.
+// describe sets what a deallocation says of the block that it ends, as the allocation said it.
 func (b *liveBlock) describe(e *event.Event) {
 	e.Size, e.Usable, e.Addr, e.Born, e.Stack, e.BornBy = b.size, 0, b.addr, b.born, b.stack, b.thread
 	usable := e.Flags & b.flags & event.HasUsable
@@ -20,8 +20,8 @@ func (b *liveBlock) describe(e *event.Event) {
 	e.Flags = e.Flags&^(event.HasUsable|event.Sampled|event.Temporary) | usable | b.flags&event.Sampled
 }
 
-// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Neighbours share a page, most
-// of which are soon empty again.
+// liveBlocks are the blocks that have not ended yet, by the number of their allocation. Blocks with numbers near each
+// other share a page. Most pages are soon empty again.
 type liveBlocks struct {
 	pages  map[uint64]*livePage
 	unused *livePage
@@ -30,7 +30,7 @@ type liveBlocks struct {
 const livePageBlocks = 32
 
 type livePage struct {
-	here  uint32 // which ones are live: a bit each
+	here  uint32 // a bit for each block that is live
 	block [livePageBlocks]liveBlock
 }
 
@@ -49,7 +49,7 @@ func (l *liveBlocks) add(ref uint64, b liveBlock) {
 	p.block[ref%livePageBlocks] = b
 }
 
-// take takes a block out; false if it is not there.
+// take removes a block; false if it is not there.
 func (l *liveBlocks) take(ref uint64) (liveBlock, bool) {
 	p := l.pages[ref/livePageBlocks]
 	bit := uint32(1) << (ref % livePageBlocks)

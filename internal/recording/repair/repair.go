@@ -78,7 +78,7 @@ func addresses(r *recording.Reader) bool {
 	return false
 }
 
-// mender rewrites events, and what belongs to them, so that all of it agrees.
+// mender rewrites events, and what belongs to them, so that they are consistent.
 type mender struct {
 	w       *recording.Writer
 	result  Result
@@ -89,7 +89,8 @@ type mender struct {
 	tables  *mendedTables
 	threads map[uint32]*mended
 	live    liveBlocks
-	// Number of the live block at an address, where addresses are known; none of pools, which lie in others.
+	// Number of the live block at an address, if addresses are known. Blocks in pools are left out: they are within
+	// other blocks.
 	at      map[uint64]uint64
 	time    int64
 	end     int64        // of the process, as far as it is known; MaxInt64: it is not
@@ -97,14 +98,14 @@ type mender struct {
 	child   bool         // the process was forked from one that was recorded
 	marks   []event.Mark // still to be kept
 	regions []event.RegionNote
-	late    event.RegionNote // of the event that is being kept, if it was settled late
+	late    event.RegionNote // says that the event at hand happened earlier, if it did
 	ranges  []event.NamedRange
 }
 
 // keptRun is allocations in a row that were kept: their old and new numbers.
 type keptRun struct{ old, new, n uint64 }
 
-// mended is what is known of a thread.
+// mended is what is known about a thread.
 type mended struct {
 	latest uint64   // new number of its latest allocation, plus 1
 	halves int      // of reallocs whose old block has ended
@@ -153,7 +154,7 @@ func (m *mender) copy(ctx context.Context, r *recording.Reader, o Options) error
 	return m.w.Finish(m.ending(r, o))
 }
 
-// thread returns what is known of a thread.
+// thread returns what is known about a thread.
 func (m *mender) thread(i uint32) *mended {
 	t := m.threads[i]
 	if t == nil {
@@ -163,11 +164,11 @@ func (m *mender) thread(i uint32) *mended {
 	return t
 }
 
-// maxMendedBytes bounds what the allocations of a repaired recording come to, so that no sum of them overflows. No
-// process gets that far.
+// maxMendedBytes bounds the bytes of all allocations of a repaired recording, so that no sum overflows. No process
+// allocates so much.
 const maxMendedBytes = 1 << 62
 
-// event writes an event, whose numbers are those of the old recording, as what it can be in the new one.
+// event writes an event of the old recording to the new one. n and alloc are its numbers in the old one.
 func (m *mender) event(n, alloc uint64, e *event.Event) error {
 	m.late = event.RegionNote{}
 	m.marksUpTo(n)
@@ -234,7 +235,7 @@ func (m *mender) adapt(v *event.Event) {
 	}
 }
 
-// alloc keeps an allocation, which has a number in the old recording, of a thread.
+// alloc keeps an allocation of thread t; old is its number in the old recording.
 func (m *mender) alloc(v *event.Event, t *mended, old uint64) error {
 	if v.Flags&event.Realloc != 0 {
 		if t.halves == 0 {
@@ -257,7 +258,7 @@ func (m *mender) alloc(v *event.Event, t *mended, old uint64) error {
 	return nil
 }
 
-// free keeps a deallocation of a thread. If its allocation is missing, it becomes an unmatched one.
+// free keeps a deallocation of thread t. If its allocation is missing, it becomes an unmatched one.
 func (m *mender) free(v *event.Event, t *mended) {
 	ref, ok := m.renumber(v.Ref)
 	var b liveBlock
@@ -283,7 +284,7 @@ func (m *mender) free(v *event.Event, t *mended) {
 	}
 }
 
-// there reports whether something may have happened at that time, and remembers that it did.
+// there reports whether something may have happened at that time, and notes that it did.
 func (m *mender) there(time int64) bool {
 	if time > m.end {
 		return false
@@ -310,7 +311,7 @@ func (m *mender) marksUpTo(n uint64) {
 		case note.Late == event.NotLate:
 			m.region(note)
 		case note.Event == n:
-			m.late = note // if its event can be kept, before that
+			m.late = note // written with its event, if that can be kept
 		}
 	}
 	for len(m.ranges) > 0 && m.ranges[0].Event <= n {
@@ -323,7 +324,7 @@ func (m *mender) marksUpTo(n uint64) {
 	}
 }
 
-// region keeps a note of a region in front of the next event, if it agrees with those before it.
+// region keeps a note of a region before the next event, if it agrees with the notes before it.
 func (m *mender) region(note event.RegionNote) {
 	note.Thread = m.tables.thread(note.Thread, math.MaxInt64)
 	t := m.thread(note.Thread)
@@ -336,7 +337,7 @@ func (m *mender) region(note event.RegionNote) {
 	}
 	outer := len(t.open) - int(note.Leaves)
 	if note.Leaves > 0 && (outer < 0 || t.open[outer] != note.Name) {
-		return // it left what it had not entered
+		return // the thread left a region that it had not entered
 	}
 	note.Time = max(note.Time, t.noted)
 	if !m.there(note.Time) {
@@ -352,7 +353,7 @@ func (m *mender) region(note event.RegionNote) {
 	m.w.Region(note)
 }
 
-// readings keeps what the recorder read beside the events, as far as it agrees.
+// readings keeps the samples and the stacks' sizes that are possible.
 func (m *mender) readings(r *recording.Reader) {
 	last := int64(0)
 	for _, s := range r.Samples() {
@@ -382,7 +383,7 @@ func (m *mender) readings(r *recording.Reader) {
 	}
 }
 
-// mismatches are the pairs that may be.
+// mismatches returns the pairs that are possible.
 func (m *mender) mismatches(list []event.Pair) (kept []event.Pair) {
 	blocks := m.w.Handed()
 	for _, p := range list {
@@ -400,7 +401,7 @@ func (m *mender) mismatches(list []event.Pair) (kept []event.Pair) {
 	return kept
 }
 
-// mendCounts leaves out what a function cannot have done.
+// mendCounts removes the counts of what a function cannot do.
 func mendCounts(c *event.Counts) *event.Counts {
 	out := &event.Counts{Tick: c.Tick}
 	for _, n := range c.Rows {
@@ -414,7 +415,7 @@ func mendCounts(c *event.Counts) *event.Counts {
 	return out
 }
 
-// allocates and deallocates say what a function can do.
+// allocates and deallocates report what a function can do.
 func allocates(f event.Func) bool {
 	return f > event.FuncUnknown && f < event.FreeFunc || f.InPool()
 }
@@ -441,7 +442,7 @@ func (m *mender) unseen(v *event.Event) error {
 	return m.w.Event(&e)
 }
 
-// keep gives the allocation with an old number the next new one.
+// keep gives the allocation with number old the next new number.
 func (m *mender) keep(old uint64) {
 	if n := len(m.kept); n > 0 && m.kept[n-1].old+m.kept[n-1].n == old {
 		m.kept[n-1].n++
@@ -459,7 +460,7 @@ func (m *mender) renumber(old uint64) (uint64, bool) {
 	return m.kept[i].new + old - m.kept[i].old, true
 }
 
-// ending says what the old ending said, and what is missing.
+// ending returns the old ending, with notes about what is missing.
 func (m *mender) ending(r *recording.Reader, o Options) recording.Ending {
 	x := &m.result
 	e, ended := r.Ending()
@@ -500,5 +501,5 @@ func (m *mender) ending(r *recording.Reader, o Options) recording.Ending {
 	return e
 }
 
-// maxNotes is how much damage the ending of a repaired recording tells one by one.
+// maxNotes is how many damages the ending of a repaired recording lists.
 const maxNotes = 20

@@ -9,11 +9,11 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// mendedTables are the tables of a recording that is repaired. What they refer to exists; what names them is given what
-// exists.
+// mendedTables are the tables of a recording that is repaired. They refer only to rows that exist, and so do the
+// numbers that they return for events.
 type mendedTables struct {
 	threads []event.Thread
-	extra   uint32 // threads up to this number may be added, of which only events tell
+	extra   uint32 // bounds the numbers of threads that are added because events name them
 	changed map[uint32]bool
 	nodes   map[uint32]event.Node
 	pcs     map[uint32]event.PC
@@ -43,7 +43,7 @@ func mendTables(w *recording.Writer, r *recording.Reader) *mendedTables {
 		w.Module(m)
 	}
 	pc := func(id uint32, p event.PC) bool {
-		// A return address may be that of the module's end, behind its last call.
+		// A return address may be the module's end, if its last instruction is a call.
 		if m, ok := t.modules[p.Module]; p.Module != 0 && (!ok || p.Addr < m.Start || p.Addr > m.End) {
 			p.Module = 0
 		}
@@ -68,8 +68,8 @@ func mendTables(w *recording.Writer, r *recording.Reader) *mendedTables {
 	return t
 }
 
-// apart are the modules that can have been: those that lie at the addresses of others, which were there at the same
-// time, are left out.
+// apart returns the modules that are possible: it leaves out those whose addresses overlap with another one's at the
+// same time.
 func apart(list []event.Module) (kept []event.Module) {
 	type moment struct {
 		time int64
@@ -88,7 +88,7 @@ func apart(list []event.Module) (kept []event.Module) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b moment) int {
-		if a.time == b.time && a.load != b.load && a.at != b.at { // room is made first
+		if a.time == b.time && a.load != b.load && a.at != b.at { // modules are unloaded before others are loaded
 			if b.load {
 				return -1
 			}
@@ -124,11 +124,11 @@ func apart(list []event.Module) (kept []event.Module) {
 	return kept
 }
 
-// maxModulesAtOnce is more than any loader has.
+// maxModulesAtOnce is more than any process has.
 const maxModulesAtOnce = 1 << 16
 
-// thread is the number of a thread that is there, and was no later than a time. The table may have lost some of which
-// events tell.
+// thread returns i, or 0 if no thread can have that number. It adds the thread if the table has lost it, and makes it
+// start no later than time.
 func (t *mendedTables) thread(i uint32, time int64) uint32 {
 	if uint64(i) >= uint64(len(t.threads)) {
 		if i >= t.extra {
@@ -146,7 +146,7 @@ func (t *mendedTables) thread(i uint32, time int64) uint32 {
 	return i
 }
 
-// stack is a call stack that is there, or 0: an unknown one.
+// stack returns id if there is such a call stack, else 0: an unknown one.
 func (t *mendedTables) stack(id uint32) uint32 {
 	if _, ok := t.nodes[id]; !ok {
 		return 0
@@ -157,9 +157,9 @@ func (t *mendedTables) stack(id uint32) uint32 {
 // used notes when the call stacks of an event were taken.
 func (t *mendedTables) used(e *event.Event) {
 	if e.Flags&event.Late != 0 {
-		return // its time is not its own
+		return // its time is not when it happened
 	}
-	if e.Kind != event.Free { // which bears the stack of its allocation
+	if e.Kind != event.Free { // whose Stack is that of its allocation
 		t.usedAt(e.Stack, e.Time)
 	}
 	t.usedAt(e.FreeStack, e.Time)
@@ -179,15 +179,15 @@ func (t *mendedTables) usedAt(stack uint32, time int64) {
 // clockSlack is by how much the clock of the modules and that of the events may differ, in ns.
 const clockSlack = 1_000_000
 
-// finish writes anew what the events have shown to be otherwise: threads, and addresses in modules that were not there
-// at the time.
+// finish writes again what the events show to be different: threads, and addresses whose modules were not loaded at the
+// time.
 func (t *mendedTables) finish(w *recording.Writer) {
 	for i := range t.threads {
 		if t.changed[uint32(i)] {
 			w.Thread(uint32(i), t.threads[i])
 		}
 	}
-	// Callers are on the stack whenever those are that they call: from the leaves up.
+	// A caller is on the stack whenever its callee is: go from the leaves up.
 	children := make(map[uint32]int)
 	for _, n := range t.nodes {
 		children[n.Parent]++
@@ -216,7 +216,7 @@ func (t *mendedTables) finish(w *recording.Writer) {
 	}
 }
 
-// there takes an address out of its module if that was not there all of the time.
+// there removes the module of an address that was not loaded during all of a span.
 func (t *mendedTables) there(w *recording.Writer, id uint32, s span) {
 	p := t.pcs[id]
 	m, ok := t.modules[p.Module]

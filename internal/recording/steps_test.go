@@ -12,8 +12,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
-// TestWhole: bounds move by less than half a step, to the end of a block of events, or stay.
-func TestWhole(t *testing.T) {
+// TestAlign: bounds move by less than half a step, to the end of a block of events, or stay.
+func TestAlign(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.htap")
 	w, err := recording.Create(path, event.Process{}, recording.Options{})
@@ -72,7 +72,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// tellsOfSteps: the steps of bounds have the events that they should.
+// tellsOfSteps checks that the steps between bounds have the events that they should.
 func tellsOfSteps(t *testing.T, r *recording.Reader, bounds []timetravel.Bound) {
 	t.Helper()
 	n := len(bounds) - 1
