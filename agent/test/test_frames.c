@@ -17,6 +17,7 @@
 #include "check.h"
 #include "fake.h"
 #include "../src/unwind/cct.h"
+#include "../src/unwind/frames.h"
 #include "../src/unwind/rules.h"
 
 typedef void (*function)(void);
@@ -234,6 +235,50 @@ __attribute__((noinline)) static int test_generated(void)
 	return (int)failed;
 }
 
+// sub $24, %rsp; call *%rdi; add $24, %rsp; ret: without its call frame information, which its compiler registers only
+// after the code has run, its caller can only be guessed.
+__attribute__((noinline)) static int test_registered(void)
+{
+	static const u8 code[] = {0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x18, 0xc3};
+	struct __attribute__((packed)) {
+		u32 cie_size, cie_id;
+		u8 version, augmentation[3], align, data_align, ra, size, encoding, rules[7];
+		u32 fde_size, cie_at;
+		u64 begin, range;
+		u8 none, moves[9];
+		u32 end;
+	} section = {20, 0,
+		     1,	 "zR",
+		     1,	 0x78,
+		     16, 1,
+		     0,	 {0x0c, 7, 8, 0x90, 1, 0, 0},
+		     30, 28,
+		     0,	 sizeof(code),
+		     0,	 {0x44, 0x0e, 32, 0x46, 0x0e, 8, 0, 0, 0},
+		     0};
+	u8 *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int failed = 0;
+	memcpy(p, code, sizeof(code));
+	section.begin = (u64)p;
+	section.cie_size = (u32)((u8 *)&section.fde_size - (u8 *)&section.cie_id);
+	section.fde_size = (u32)((u8 *)&section.end - (u8 *)&section.cie_at);
+	section.cie_at = (u32)((u8 *)&section.cie_at - (u8 *)&section);
+	event();
+	u32 here = last;
+	for (int i = 0; i < 3; i++) {
+		((void (*)(function))p)(event);
+		if (i == 0)
+			ht_frames_add((u64)&section);
+		else // event's caller is the generated code, called from here
+			failed |= last_pc != (u64)p + 6 || depth_of(last) != depth_of(here) + 1 ||
+				  ht_nodes[ht_nodes[last].parent].parent != ht_nodes[here].parent;
+	}
+	ht_frames_remove((u64)&section);
+	printf("code registered later%*s%s\n", 9, "", failed ? "FAILED" : "ok");
+	munmap(p, 4096);
+	return failed;
+}
+
 // A function that is interrupted right before it returns, on a stack of its own. Where its caller's rbp was saved is by
 // now below the stack pointer, and in another page.
 void interrupted_at_return(void);
@@ -372,6 +417,7 @@ int main(void)
 	}
 	int failed = used | check_report("odd frames", 3000);
 	failed |= test_generated();
+	failed |= test_registered();
 	failed |= test_interrupted();
 	failed |= test_fork();
 	failed |= test_deep();
