@@ -32,7 +32,7 @@ func TestForgedBirth(t *testing.T) {
 	a := alloc(100, 1, 10)
 	end := free(200, 0, a)
 	end.Born = 1_000_000
-	list := payloads(t, write(t, event.Process{PID: 1}, &recording.Ending{}, []event.Event{a}, []event.Event{end}))
+	list := payloads(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{}, []event.Event{a}, []event.Event{end}))
 	for _, most := range []uint64{100, 100_000} { // units of 100 ns
 		d := block.Decoder{Quantum: recording.Quantum, MaxTime: most, ThreadCount: 1, Wanted: recording.AllFields}
 		err := d.Open(bytes.Clone(list[len(list)-1]))
@@ -48,7 +48,7 @@ func TestForgedBirth(t *testing.T) {
 // TestForgedEnd: a block claims to end before its last event. No time after the end is told.
 func TestForgedEnd(t *testing.T) {
 	t.Parallel()
-	list := payloads(t, write(t, event.Process{PID: 1}, &recording.Ending{},
+	list := payloads(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{},
 		[]event.Event{alloc(1000, 1, 1), alloc(2000, 1, 2), alloc(4000, 1, 3)}))
 	forged := 0
 	for i := 1; i <= int(list[0][0]); i++ {

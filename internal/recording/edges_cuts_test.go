@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestLiveOfOtherSums: the statistics of a recording count an event that it does not have. What is live near its end is
@@ -13,8 +14,8 @@ func TestLiveOfOtherSums(t *testing.T) {
 	t.Parallel()
 	events := []event.Event{alloc(100, 1, 10), alloc(200, 2, 200), alloc(300, 2, 3000)}
 	more := append(events[:3:3], alloc(400, 1, 40000))
-	r := open(t, write(t, event.Process{PID: 1}, &recording.Ending{Tally: sumOf(more...)}, events))
-	live, err := r.LiveAt(t.Context(), 2)
+	r := open(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{Tally: sumOf(more...)}, events))
+	live, err := timetravel.LiveAt(t.Context(), r, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +32,12 @@ func TestLiveOfOtherSums(t *testing.T) {
 // within a block of events is live in its first step.
 func TestStepsAtCut(t *testing.T) {
 	t.Parallel()
-	r := open(t, write(t, event.Process{PID: 1}, &recording.Ending{},
+	r := open(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{},
 		[]event.Event{alloc(100, 1, 1), alloc(100, 1, 20), alloc(100, 2, 300), alloc(100, 2, 4000)}))
 	for from, want := range []uint64{21, 21} {
 		tops, firsts := map[int]uint64{}, map[int]uint64{}
-		err := r.Steps(t.Context(), uint64(from), 4, []recording.Bound{{Time: 100, Cut: 2}},
-			func(p recording.Piece) {
+		err := timetravel.Steps(t.Context(), r, uint64(from), 4, []timetravel.Bound{{Time: 100, Cut: 2}},
+			func(p timetravel.Piece) {
 				tops[p.Step] = max(tops[p.Step], p.Top)
 				if _, ok := firsts[p.Step]; !ok {
 					firsts[p.Step] = p.First

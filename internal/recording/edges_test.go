@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/repair"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -22,8 +23,8 @@ func free(time int64, ref uint64, a event.Event) event.Event {
 		Born: a.Time, BornBy: a.Thread, Flags: a.Flags & event.Sampled}
 }
 
-// write writes a recording: the process, two call stacks and events, in as many blocks as there are lists.
-func write(t *testing.T, process event.Process, ending *recording.Ending, blocks ...[]event.Event) (path string) {
+// writeBlocks writes a recording: the process, two call stacks and events, in as many blocks as there are lists.
+func writeBlocks(t *testing.T, process event.Process, ending *recording.Ending, blocks ...[]event.Event) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.htap")
 	w, err := recording.Create(path, process, recording.Options{})
@@ -68,7 +69,7 @@ func open(t *testing.T, path string) *recording.Reader {
 // pieces of 64 KiB.
 func TestHeaderAcrossReads(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile(write(t, event.Process{PID: 1}, nil, []event.Event{alloc(100, 1, 10)}))
+	file, err := os.ReadFile(writeBlocks(t, event.Process{PID: 1}, nil, []event.Event{alloc(100, 1, 10)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,10 +116,10 @@ func TestRepairedSamples(t *testing.T) {
 	t.Parallel()
 	a := alloc(100, 1, 10)
 	a.Flags |= event.Sampled
-	path := write(t, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}, nil,
+	path := writeBlocks(t, event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}, nil,
 		[]event.Event{a, free(200, 0, a)})
 	whole := filepath.Join(t.TempDir(), "whole.htap")
-	if _, err := recording.Repair(t.Context(), open(t, path), whole, recording.RepairOptions{}); err != nil {
+	if _, err := repair.Write(t.Context(), open(t, path), whole, repair.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var kinds []event.Kind
@@ -138,7 +139,7 @@ func TestRepairedSamples(t *testing.T) {
 func TestAllocsBefore(t *testing.T) {
 	t.Parallel()
 	a := alloc(100, 1, 10)
-	r := open(t, write(t, event.Process{PID: 1}, &recording.Ending{},
+	r := open(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{},
 		[]event.Event{a, alloc(200, 1, 20), free(300, 0, a), alloc(400, 2, 30)}))
 	for cut, want := range []uint64{0, 1, 2, 2, 3} {
 		if got, err := r.AllocsBefore(uint64(cut)); err != nil || got != want {
