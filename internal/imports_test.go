@@ -126,6 +126,7 @@ var mayImport = map[string][]string{
 	"internal/launch":  {"elfx", "event", "../agent", "escape"},
 	"cmd/heaptap": {"control", "debuginfod", "namecache", "source", "launch", "record",
 		"record/watch", "recording", "symbolize", "profile", "view", "timeref", "verify", "dump", "event", "wire", "query", "diff", "merge", "check", "export", "export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp", "push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary", "monitor", "question", "reply", "input", "outfile", "spelling", "humanize"},
+	"tools/mutate":            {},
 	"tests/programs":          {"event", "recording", "../tests/count"},
 	"tests/need":              {},
 	"tests/kit":               {"recording", "../tests/programs"},
@@ -153,7 +154,7 @@ var mayImport = map[string][]string{
 
 // flags and terminals belong to these.
 var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time",
-	"tests/programs/unbiased"}
+	"tests/programs/unbiased", "tools/mutate"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")
