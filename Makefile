@@ -49,6 +49,7 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 	$(GO) vet -tags programs ./...
 	$(GO) run $(STATICCHECK) ./...
 	@echo "clang-format"; git ls-files '*.c' '*.h' '*.hpp' '*.cc' '*.cpp' | xargs clang-format --dry-run -Werror
+	@echo "columns"; tools/columns.sh
 	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
 	tools/agent.sh check
 

@@ -69,7 +69,7 @@ type Config struct {
 	// Names keeps the names of functions for the next run; nil: none are kept.
 	Names *namecache.Cache
 	// Fetch is asked for the debug files that are not on this machine, see symbolize.Options, when a recording ends;
-	// nil: nobody is asked.
+	// nil: nothing is downloaded.
 	Fetch func(ctx context.Context, id []byte) (path string, err error)
 	// Report is called with what happens, from different goroutines, one call at a time. It must not wait for anything.
 	Report func(Report)

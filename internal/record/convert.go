@@ -126,7 +126,7 @@ func spillDir(s *spool.Spool) string {
 	return ""
 }
 
-// sameBoot returns a reading of both clocks if they have not been started anew since the spool was made; else zeros.
+// sameBoot returns a reading of both clocks if the machine was not rebooted since the spool was made; else zeros.
 func sameBoot(s *spool.Spool) (counter, mono uint64) {
 	counter, mono = clock.Pair()
 	info := s.Info()

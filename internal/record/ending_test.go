@@ -37,7 +37,7 @@ func TestSampleStranger(t *testing.T) {
 }
 
 // TestSettledElsewhere has a process that lives where ids mean something else: nothing is settled until it was seen to
-// have ended, or to go on after the main process's end; then it goes by its id here.
+// have ended, or to continue after the main process's end; then its id here counts.
 func TestSettledElsewhere(t *testing.T) {
 	// Not in parallel: a child that another test is just starting has our memory mapped, the spool included.
 	dir := runDir(t)
@@ -73,7 +73,7 @@ func TestSettledElsewhere(t *testing.T) {
 	want()
 	r.census.Look()
 	r.reportSettled()
-	want() // nobody has it mapped: its end is about to be noticed
+	want() // no process maps it: its end is about to be noticed
 	holder := holdSpool(t, a.Path)
 	r.census.Look()
 	r.reportSettled()

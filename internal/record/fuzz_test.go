@@ -38,7 +38,7 @@ func FuzzRecords(f *testing.F) {
 		wire.Record{Kind: wire.XID, Value: 8}, begin))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := newScript(t)
-		c.w.final = true // nobody waits for call stacks that do not come
+		c.w.final = true // do not wait for call stacks that do not come
 		for n := uint64(1); len(b) >= 2; n++ {
 			uid, size := uint64(b[0]%4), min(8*int(b[1]), len(b)-2)
 			c.bytes(uid, b[2:2+size])

@@ -17,8 +17,8 @@ type memory struct {
 	most      [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
 }
 
-// use keeps a reading of a stack if it is more than those of the same thread before: a signal handler's stream begins
-// anew.
+// use keeps a reading of a stack if it is more than the thread's earlier ones: a signal handler's stream begins again
+// at 0.
 func (m *memory) use(u event.StackUse, threads int) {
 	if int(u.Thread) >= threads {
 		return

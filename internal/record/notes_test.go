@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// TestNotes: what a program tells of itself stands in the recording where it stood among its events: after those of
-// other threads that are older, and before those that are younger. The spool has no names, so that ids stand for them.
+// TestNotes: a program's notes are in the recording where they were among its events: after those of other threads that
+// are older, and before those that are younger. The spool has no names, so that ids stand for them.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)

@@ -37,7 +37,7 @@ func startRun(t *testing.T, config Config, mainPID int) func() {
 	}
 }
 
-// TestFork has a child that was forked and goes on writing to its parent's spool after the parent's end.
+// TestFork has a forked child that continues to write to its parent's spool after the parent's end.
 func TestFork(t *testing.T) {
 	dir := runDir(t)
 	config, reps, _ := testConfig(t, dir)
@@ -129,7 +129,8 @@ func TestLimit(t *testing.T) {
 	g.end()
 	wait()
 	rep := finished(t, reps, 1)[0]
-	// A block whose deallocation is among the lost ends when its address is given out again: an event that nobody made.
+	// A block whose deallocation is among the lost ends when its address is given out again: an event that was not
+	// recorded.
 	if got := rep.Totals.Events - rep.Totals.Unseen + rep.Health.LostEvents; got != allocs+frees ||
 		rep.Health.LostEvents == 0 {
 		t.Errorf("%d events and %d lost, want %d in all", rep.Totals.Events, rep.Health.LostEvents, allocs+frees)

@@ -31,7 +31,7 @@ func Recover(ctx context.Context, spoolPath string, config Config) error {
 	return nil
 }
 
-// resume prepares a conversion that goes on from where a recorder was killed: it returns what the journal has.
+// resume prepares a conversion that continues where a recorder was killed. It returns the journal's contents.
 func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	w := o.w
 	// There may be a journal and no state: the recorder had not processed what it had drained.

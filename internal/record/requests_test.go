@@ -8,7 +8,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/procs"
 )
 
-// TestStatusesLate: whoever waits for an answer gets it although the spool has been closed meanwhile.
+// TestStatusesLate: a client that waits for an answer gets it although the spool has been closed meanwhile.
 func TestStatusesLate(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)

@@ -23,7 +23,7 @@ import (
 // run is one run's recorder. Its fields belong to the drain, except where they say otherwise.
 type run struct {
 	config  Config
-	folder  *private.Folder // nil: nobody makes spools
+	folder  *private.Folder // nil: no spools are made
 	family  *procs.Family   // nil: all processes of the run can enter its folder
 	door    *procs.Door     // likewise
 	names   *names.Template
@@ -56,7 +56,7 @@ type run struct {
 	symbols *symbols.Finder
 
 	requests requests
-	alarm    *alarm.Alarm // nil: nobody sleeps, as when a spool is converted
+	alarm    *alarm.Alarm // nil: nothing sleeps, as when a spool is converted
 	missedAt time.Time    // when processes were last looked for that are not recorded
 	markedAt time.Time    // when MarkEvery last set a mark, or could first have
 
@@ -232,7 +232,7 @@ func (r *run) checkLives(now time.Time) {
 	}
 }
 
-// reapSpools closes the spools to which nobody writes any more.
+// reapSpools closes the spools to which no process writes any more.
 func (r *run) reapSpools() {
 	for _, o := range r.sources {
 		if o.closed || !o.dead {
@@ -291,9 +291,9 @@ func (r *run) reportHidden(o *source) {
 		programs, they = fmt.Sprint(n, " programs"), "they"
 	}
 	r.report(Report{Kind: Note, PID: o.spool.Info().PID, Text: fmt.Sprintf(
-		"%s executed %s where heaptap's library is not to be seen, "+
-			"as in a sandbox or another root, so that %s ran unrecorded; "+
-			"`heaptap help agent` tells how to install the library where it is seen",
+		"%s executed %s where heaptap's library is not visible, "+
+			"as in a sandbox or another root, so %s ran unrecorded; "+
+			"`heaptap help agent` explains how to make the library visible there",
 		names.Program(&o.w.meta), programs, they)})
 }
 

@@ -45,7 +45,7 @@ func newTarget(t *testing.T, dir, name string) *target {
 	return g
 }
 
-// randomOf waits until a `sleep` that was just started has executed its image, and returns where that has its AT_RANDOM.
+// randomOf waits until a `sleep` that was just started has been executed, and returns the address of its AT_RANDOM.
 func randomOf(t *testing.T, cmd *exec.Cmd) uint64 {
 	t.Helper()
 	until(t, "sleep is executed", func() bool {

@@ -31,7 +31,7 @@ func converted(t *testing.T, g *spooltest.Agent) *recording.Reader {
 
 func sampled(v uint64) []wire.Record { return []wire.Record{{Kind: wire.XSampled, Value: v}} }
 
-// TestSampledSpool: samples keep their flag to their end and through a realloc, what was not recorded is told apart,
+// TestSampledSpool: samples keep their flag to their end and through a realloc, what was not recorded is distinguished,
 // and what was exact stays so.
 func TestSampledSpool(t *testing.T) {
 	t.Parallel()

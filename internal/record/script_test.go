@@ -61,7 +61,7 @@ func (c *script) arrive(uid uint64, times ...uint64) {
 	for _, t := range times {
 		list = append(list, wire.Record{Kind: wire.KMalloc, Addr: uid<<32 + s.Start<<4 + 16,
 			Size: uint32(uid*1000 + s.Start), Time: t})
-		s.Start++ // nobody else needs it here
+		s.Start++ // nothing else needs it here
 	}
 	c.put(uid, list...)
 }

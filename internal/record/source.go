@@ -28,7 +28,7 @@ type source struct {
 	closed  bool
 	main    bool // made by the main process
 
-	unwatched bool // the end of one of its processes wakes nobody
+	unwatched bool // the end of one of its processes does not wake the drain
 	deadSince time.Time
 
 	modeNumber uint32        // of the latest change of mode that was noticed

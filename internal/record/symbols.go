@@ -5,7 +5,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/symbols"
 )
 
-// fetch is Config.Fetch, or nil while other processes of the spool go on: their records come to this goroutine, and
+// fetch is Config.Fetch, or nil while other processes of the spool continue: their records come to this goroutine, and
 // would wait.
 func (p *process) fetch() symbols.Fetch {
 	for _, o := range p.w.procs {

@@ -9,7 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
-// TestFetch: nothing is downloaded while other processes of the spool go on, whose records would wait for it.
+// TestFetch: nothing is downloaded while other processes of the spool continue, whose records would wait for it.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	c := newScript(t)
@@ -18,11 +18,11 @@ func TestFetch(t *testing.T) {
 	c.deliver(&processBegan{spool.Process{Slot: 1, PID: 2}, new(sampler.Layout)})
 	c.p.ended = true
 	if c.p.fetch() != nil {
-		t.Error("its child goes on")
+		t.Error("its child still runs")
 	}
 	c.w.final = true
 	if c.p.fetch() == nil {
-		t.Error("nobody writes any more")
+		t.Error("no process writes any more")
 	}
 	c.w.final = false
 	child := c.w.procs[1]

@@ -30,7 +30,7 @@ type worker struct {
 
 	modules    []spool.Module
 	badModules bool
-	final      bool                      // nobody writes to the spool any more
+	final      bool                      // no process writes to the spool any more
 	saved      map[uint32]*journal.Saved // of a recorder that was killed, by slot
 	restored   map[uint64]*order.Stream  // by uid
 	endCounter uint64                    // counter when the latest process was found to have ended

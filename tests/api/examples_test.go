@@ -19,8 +19,8 @@ func TestHashMap(t *testing.T) {
 	program := compile(t, "examples/hashmap.cc")
 	kit.Run(t, program)
 	out, _ := kit.Record(t, program)
-	// 100,000 nodes of 16 bytes, and arrays of 8 bytes a bucket; __prime_list goes on 2357, 5087, 10273, 20753, 42043,
-	// 85229, 172933 after 1109, and 107897 is the first from 100000 on.
+	// 100,000 nodes of 16 bytes, and arrays of 8 bytes a bucket; __prime_list continues 2357, 5087, 10273, 20753,
+	// 42043, 85229, 172933 after 1109, and 107897 is the first from 100000 on.
 	grown := 13 + 29 + 59 + 127 + 257 + 541 + 1109 + 2357 + 5087 + 10273 + 20753 + 42043 + 85229 + 172933
 	for _, want := range []string{
 		fmt.Sprintf("without reserve  %d allocations, %d bytes requested", 100000+14, 1600000+8*grown),

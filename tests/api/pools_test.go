@@ -126,7 +126,7 @@ func byStack(t *testing.T, r *recording.Reader) {
 	}
 }
 
-// TestPoolsOfThreads: what lies at one address again and again, in several threads, is told apart by the order alone.
+// TestPoolsOfThreads: blocks at one address, in several threads, are distinguished only by their order.
 func TestPoolsOfThreads(t *testing.T) {
 	t.Parallel()
 	r := poolsOf(t, []string{compile(t, "src/pools.c"), "threads"})

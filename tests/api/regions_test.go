@@ -56,7 +56,7 @@ func TestRegions(t *testing.T) {
 }
 
 // TestRegionsInTheRecording asks the recording of the same program: an exception leaves a region, 10,000 nest, one that
-// is left open ends with its thread, and a forked child goes on in those of the thread that forked.
+// is left open ends with its thread, and a forked child continues in those of the thread that forked.
 func TestRegionsInTheRecording(t *testing.T) {
 	t.Parallel()
 	rows := regionRows(t, recorded(t, compile(t, "src/regions.cc"), "run.htap"))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// values are what a command tells, by metric.
+// values are a command's numbers, by metric.
 type values map[string]uint64
 
 func (v values) add(o values) {

@@ -103,19 +103,19 @@ func (r *run) check() {
 	r.runtime()
 }
 
-// function puts the facts of a function to every command. Each fact must be told by one of them at least.
+// function puts the facts of a function to every command. At least one of them must report each fact.
 func (r *run) function(name string, want map[string]uint64) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, q := range questions {
 		got := q.ask(r, name)
 		for metric := range got {
-			told[metric] = true
+			reported[metric] = true
 		}
 		r.compare(q.command, name, got, want)
 	}
 	for metric := range want {
-		if !told[metric] {
-			r.t.Errorf("no command tells %s of %s", metric, name)
+		if !reported[metric] {
+			r.t.Errorf("no command reports %s of %s", metric, name)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (r *run) report() *report {
 	return r.reported
 }
 
-// whole is what the report tells of the whole process.
+// whole has the report's numbers of the whole process.
 func (r *run) whole() values {
 	p := r.report()
 	return values{"allocations": p.Totals.Allocations, "bytes": p.Totals.Bytes, "deallocations": p.Totals.Deallocations,
@@ -49,7 +49,7 @@ func (r *run) whole() values {
 		"reallocations": p.Totals.Reallocations}
 }
 
-// maps is what the report tells of mapping changes.
+// maps has the report's numbers of mapping changes.
 func (r *run) maps() values {
 	out := values{}
 	for call, counts := range r.report().Maps {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestStoppedRecorder stops the recorder in the middle of a run: the target finishes with its right result, and when
-// the recorder goes on, nothing is missing.
+// the recorder continues, nothing is missing.
 func TestStoppedRecorder(t *testing.T) {
 	t.Parallel()
 	k := built(t)
@@ -40,7 +40,7 @@ func TestStoppedRecorder(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Kill(pid, unix.SIGCONT) })
-	// The target's line and the end of its output come although nobody drains.
+	// The target's line and the end of its output arrive although the recorder does not drain.
 	line := make(chan []byte, 1)
 	go func() {
 		b, _ := io.ReadAll(io.LimitReader(stdout, 1<<16))
@@ -119,7 +119,7 @@ func fullPipe() (read, write *os.File, err error) {
 	return os.NewFile(uintptr(fd[0]), "pipe"), os.NewFile(uintptr(fd[1]), "pipe"), nil
 }
 
-// TestFullStderr gives `heaptap run` a standard error that nobody reads, and the target one line after the other to
+// TestFullStderr gives `heaptap run` a standard error that is not read, and the target one line after the other to
 // write elsewhere: the target finishes with its right result all the same.
 func TestFullStderr(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestFullStderr(t *testing.T) {
 	}
 	write.Close()
 	var text []byte
-	kit.Until(t, "the target's line, while nobody reads heaptap's standard error", func() bool {
+	kit.Until(t, "the target's line, while heaptap's standard error is not read", func() bool {
 		text, err = os.ReadFile(result)
 		return err == nil && bytes.HasSuffix(text, []byte("\n"))
 	})

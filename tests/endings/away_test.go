@@ -12,7 +12,7 @@ func TestAway(t *testing.T) {
 		"mounts", "pids", "users", "undumpable", "exec-as-user"} {
 		t.Run(how, func(t *testing.T) {
 			r := recorded(t, 7, away, how)
-			if how == "pids" { // its processes' ids are others' here, so that run may think that they go on
+			if how == "pids" { // its process ids belong to other processes here, so run may take them for still running
 				r.complete(t, 83)
 			}
 			r.filtered = how == "sandbox"

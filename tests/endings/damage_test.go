@@ -43,7 +43,7 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		told, silent := 0, 0
+		reported, silent := 0, 0
 		for at := range places(t, f, rnd, n) {
 			old := make([]byte, 1)
 			if _, err := f.ReadAt(old, at); err != nil {
@@ -57,13 +57,13 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if said {
-				told++
+				reported++
 			} else if got != want {
 				silent++
 				t.Logf("%s: byte %d (%#x): other numbers, and not a word", filepath.Base(path), at, at)
 			}
 		}
-		t.Logf("%s: of %d damaged bytes, %d are reported", filepath.Base(path), n, told)
+		t.Logf("%s: of %d damaged bytes, %d are reported", filepath.Base(path), n, reported)
 		if silent > 0 {
 			t.Errorf("%s: of %d damaged bytes, %d go unnoticed", filepath.Base(path), n, silent)
 		}

@@ -59,7 +59,7 @@ const slots = 4096
 
 // target is a program under test, and what became of it.
 type target struct {
-	filtered bool // it has a seccomp filter, of which its recordings tell
+	filtered bool // it has a seccomp filter, which its recordings mention
 	cmd      *exec.Cmd
 	page     []steps
 	out      string // folder of recordings

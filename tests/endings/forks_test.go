@@ -22,7 +22,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestDaemon forks twice and outlives run, whose recorder goes on to the end.
+// TestDaemon forks twice and outlives run, whose recorder continues to the end.
 func TestDaemon(t *testing.T) {
 	t.Parallel()
 	r := prepare(t, false, nil, nil, program(t, "forks"), "daemon", "1", "20000")

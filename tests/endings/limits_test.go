@@ -43,7 +43,7 @@ func TestAddressSpace(t *testing.T) {
 }
 
 // TestLowers has programs limit their own address space while they run: what the agent takes of it then is no more than
-// at the start, in every mode, whoever calls the kernel, and whoever else grows at that moment.
+// at the start, in every mode, whichever function calls the kernel, and whatever else grows at that moment.
 func TestLowers(t *testing.T) {
 	t.Parallel()
 	lowers := program(t, "lowers")
@@ -103,9 +103,9 @@ func TestFileSize(t *testing.T) {
 			aside := strings.Count(r.stderr.String(), "1 of the executed programs ran unrecorded")
 			if limit >= 16<<20 {
 				r.judge(t, 0)
-				kit.Same(t, "told to be unrecorded", aside, 0)
+				kit.Same(t, "reported as unrecorded", aside, 0)
 			} else {
-				kit.Same(t, "told to be unrecorded", aside, 1)
+				kit.Same(t, "reported as unrecorded", aside, 1)
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func TestRecovered(t *testing.T) {
 			}
 			r.judge(t, 0)
 			for _, g := range r.recordings(t) {
-				// Of the child that it forked nobody is left to tell.
+				// Nothing is left that knows of the child that it forked.
 				main := g.PID == r.said()[0].PID
 				kit.Same(t, "status in the recording", []any{g.Ending.Exited, g.Ending.Code},
 					[]any{main, map[bool]int{true: 7}[main]})

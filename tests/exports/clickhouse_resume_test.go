@@ -54,7 +54,7 @@ func TestClickHouseResumes(t *testing.T) {
 		reached := make(chan bool)
 		server := s.between(t, func(w http.ResponseWriter, r *http.Request, n int64, do http.HandlerFunc) {
 			if n == 3 {
-				_, _ = io.Copy(io.Discard, r.Body) // only then the end of the connection is told
+				_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection reported
 				close(reached)
 				<-r.Context().Done()
 				return

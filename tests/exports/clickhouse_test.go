@@ -112,7 +112,7 @@ func theClickHouse(t *testing.T) *clickhouse {
 	return s
 }
 
-// do has a statement done and returns what the server answers. Body goes on behind the statement.
+// do executes a statement and returns the server's answer. Body follows the statement.
 func (s *clickhouse) do(t *testing.T, database, sql string, body io.Reader) []byte {
 	t.Helper()
 	q := url.Values{"query": {sql}, "database": {database}, "output_format_json_quote_64bit_integers": {"0"}}

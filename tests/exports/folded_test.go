@@ -90,7 +90,7 @@ func TestFolded(t *testing.T) {
 	})
 }
 
-// TestMallocProfiler reads its columns as its README tells: cut -f1,3 -d'$' | tr '$' ' '.
+// TestMallocProfiler reads the columns as MallocProfiler's README does: cut -f1,3 -d'$' | tr '$' ' '.
 func TestMallocProfiler(t *testing.T) {
 	each(t, func(t *testing.T, _, path string) {
 		want := totals(t, path)

@@ -26,7 +26,11 @@ func TestHeaptrack(t *testing.T) {
 			command(t, "export", "-f", variant, "-o", file, path)
 			got := map[string]uint64{}
 			var text []byte
-			for _, kind := range []string{"allocations", "temporary", "leaked", "peak"} {
+			kinds := []string{"allocations", "temporary", "leaked", "peak"}
+			if variant != "heaptrack" {
+				kinds = kinds[:1] // only the compression differs
+			}
+			for _, kind := range kinds {
 				flames, sizes := file+"."+kind, file+".sizes"
 				text = tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", flames,
 					"--flamegraph-cost-type", kind, "-H", sizes)
@@ -34,7 +38,7 @@ func TestHeaptrack(t *testing.T) {
 				got["bytes"] = sumOfLines(t, sizes, func(fields []uint64) uint64 { return fields[0] * fields[1] })
 			}
 			for _, m := range []string{"allocations", "bytes", "leaked", "peak"} {
-				if got[m] != want[m] {
+				if n, asked := got[m]; asked && n != want[m] {
 					t.Errorf("%s: %s %d, report %d", variant, m, got[m], want[m])
 				}
 			}
@@ -42,10 +46,12 @@ func TestHeaptrack(t *testing.T) {
 			if calls == nil || string(calls[1]) != strconv.FormatUint(want["allocations"], 10) {
 				t.Errorf("%s: %q, report %d", variant, calls, want["allocations"])
 			}
-			if n := heaptracksTemporary(t, path); got["temporary"] != n {
-				t.Errorf("%s: temporary %d, by its definition %d", variant, got["temporary"], n)
+			if got, asked := got["temporary"]; asked {
+				if n := heaptracksTemporary(t, path); got != n {
+					t.Errorf("%s: temporary %d, by its definition %d", variant, got, n)
+				}
+				t.Logf("%s: temporary %d, heaptap's %d", variant, got, want["temporary"])
 			}
-			t.Logf("%s: temporary %d, heaptap's %d", variant, got["temporary"], want["temporary"])
 		}
 	})
 }

@@ -54,12 +54,12 @@ func TestImportLegacy(t *testing.T) {
 			for _, one := range [][3]string{{"inuse_space", "space", "leaked"},
 				{"inuse_objects", "objects", "leaked-blocks"}, {"alloc_space", "", "bytes"}, {"alloc_objects", "",
 					"allocations"}} {
-				want, told := sums[one[0]]
-				if !told {
-					want, told = sums[one[1]]
+				want, known := sums[one[0]]
+				if !known {
+					want, known = sums[one[1]]
 				}
 				// google/pprof cuts off what heaptap rounds, for each call stack.
-				if n := got[one[2]]; told && (n < want || n > want+uint64(strings.Count(c.text, "@"))) {
+				if n := got[one[2]]; known && (n < want || n > want+uint64(strings.Count(c.text, "@"))) {
 					t.Errorf("%s: %d, google/pprof %d", one[2], n, want)
 				}
 			}

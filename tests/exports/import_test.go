@@ -23,7 +23,7 @@ func TestImportHeaptrack(t *testing.T) {
 			file, back := filepath.Join(dir, "a.heaptrack"+ending), filepath.Join(dir, "back.htap")
 			command(t, "export", "-f", variant, "-o", file, path)
 			command(t, "import", "-o", back, file)
-			if name != "torture" { // which has two modules at one address, and heaptrack's form does not tell when
+			if name != "torture" { // which has two modules at one address; heaptrack's format does not say when
 				command(t, "verify", back)
 			}
 			got := totals(t, back)
@@ -138,7 +138,7 @@ func TestImportBroken(t *testing.T) {
 	}
 }
 
-// roundTrips are formats that come back, and what they carry. Numbers of blocks that a format does not tell are not
+// roundTrips are formats that come back, and what they carry. Numbers of blocks that a format does not contain are not
 // compared.
 var roundTrips = []struct {
 	format  string

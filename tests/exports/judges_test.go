@@ -103,7 +103,7 @@ func selves(t *testing.T, path, metric string) map[string]uint64 {
 	return list
 }
 
-// sameSelves compares what a format tells of functions.
+// sameSelves compares a format's numbers of functions.
 func sameSelves(t *testing.T, what string, got, want map[string]uint64) {
 	t.Helper()
 	if len(got) != len(want) {

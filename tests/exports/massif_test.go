@@ -76,8 +76,8 @@ func (n *massifNode) check(t *testing.T, root bool) {
 
 var massifName = regexp.MustCompile(`^0x[0-9A-F]+: (.*) \((?:in )?.*\)$`)
 
-// massifAgrees compares what the functions that allocate have at the peak. What is too small to be told apart may be
-// anyone's.
+// massifAgrees compares what the functions that allocate have at the peak. What is too small to be listed separately
+// may be anyone's.
 func massifAgrees(t *testing.T, path string, root *massifNode) {
 	got, rest := map[string]uint64{}, uint64(0)
 	for _, n := range root.children {
@@ -88,7 +88,7 @@ func massifAgrees(t *testing.T, path string, root *massifNode) {
 		}
 	}
 	if rest*10 > root.bytes {
-		t.Errorf("%d of %d bytes are not told apart", rest, root.bytes)
+		t.Errorf("%d of %d bytes are not listed separately", rest, root.bytes)
 	}
 	compared := 0
 	for name, r := range topByFunction(t, path) {

@@ -91,7 +91,7 @@ type heapProfile struct {
 	deepest                          int
 }
 
-// perfettoTrace is what the packets of a trace tell, understood in their order, as the trace processor does.
+// perfettoTrace is the content of a trace's packets, interpreted in their order, as the trace processor does.
 type perfettoTrace struct {
 	t        *testing.T
 	strings  map[int]map[uint64]string // by field of InternedData
@@ -106,7 +106,7 @@ type perfettoTrace struct {
 	instants map[string]uint64
 	profiles []heapProfile
 	index    uint64
-	open     bool // the last profile goes on in the next packet
+	open     bool // the last profile continues in the next packet
 }
 
 func readTrace(t *testing.T, b []byte) *perfettoTrace {
@@ -302,7 +302,7 @@ func checkCounters(t *testing.T, p *perfettoTrace, want map[string]uint64) {
 	}
 }
 
-// TestPerfettoHidden hides what tells call stacks apart, and asks for another moment.
+// TestPerfettoHidden hides functions that distinguish call stacks, and asks for another moment.
 func TestPerfettoHidden(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		b, err := os.ReadFile(exported(t, "perfetto", path, "--hide", ".", "--at", "3us"))

@@ -237,7 +237,7 @@ func TestPyroscopeMerges(t *testing.T) {
 		highest = max(highest, inuse)
 	}
 	if len(s.got) < 4 || merged["inuse_space"] <= highest {
-		t.Errorf("%d slices have %d in use in sum, one has %d: there is nothing to tell", len(s.got),
+		t.Errorf("%d slices have %d in use in sum, one has %d: no slice differs", len(s.got),
 			merged["inuse_space"], highest)
 	}
 	if n := totals(t, path)["leaked"]; merged["leaked_space"] != n {

@@ -28,7 +28,7 @@ func TestScrub(t *testing.T) {
 		for _, s := range secrets {
 			if bytes.Contains(text, []byte(s)) {
 				at := bytes.Index(text, []byte(s))
-				t.Errorf("%q is told: %.100q", s, text[max(0, at-50):])
+				t.Errorf("%q is not scrubbed: %.100q", s, text[max(0, at-50):])
 			}
 		}
 		again := filepath.Join(t.TempDir(), "t.htap")
@@ -59,7 +59,7 @@ func TestScrubMerged(t *testing.T) {
 		sameNumbers(t, path, to)
 		if text := command(t, "report", "--json", to); bytes.Contains(text, []byte("sqlite3 ")) ||
 			bytes.Contains(text, []byte(dir)) {
-			t.Errorf("%s: names are told", path)
+			t.Errorf("%s: names are not scrubbed", path)
 		}
 	}
 }

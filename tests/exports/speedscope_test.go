@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,10 +75,37 @@ func ofFunctions(t *testing.T, path, metric string) (totals map[string]uint64) {
 	return totals
 }
 
+// eachInSpeedscope exports every recording to files, has speedscope read them all in one process (it takes longer to
+// start than to read a file), and runs a test on what it has read of each recording.
+func eachInSpeedscope(t *testing.T, export func(t *testing.T, name, path string) (files []string),
+	test func(t *testing.T, name, path string, read []imported)) {
+	t.Helper()
+	list, err := recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	counts := map[string]int{}
+	names := slices.Sorted(maps.Keys(list))
+	for _, name := range names {
+		files := export(t, name, list[name])
+		all, counts[name] = append(all, files...), len(files)
+	}
+	read := speedscope(t, all...)
+	if len(read) != len(all) {
+		t.Fatalf("%d of %d files were read", len(read), len(all))
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { test(t, name, list[name], read[:counts[name]]) })
+		read = read[counts[name]:]
+	}
+}
+
 func TestSpeedscope(t *testing.T) {
-	each(t, func(t *testing.T, name, path string) {
-		want := totals(t, path)
-		read := speedscope(t, exported(t, "speedscope", path))[0]
+	eachInSpeedscope(t, func(t *testing.T, _, path string) []string {
+		return []string{exported(t, "speedscope", path)}
+	}, func(t *testing.T, name, path string, list []imported) {
+		want, read := totals(t, path), list[0]
 		if len(read.Profiles) != 5 {
 			t.Fatalf("%d profiles", len(read.Profiles))
 		}
@@ -109,9 +138,10 @@ func TestSpeedscope(t *testing.T) {
 
 // TestSpeedscopeThreads has a profile for each thread and metric.
 func TestSpeedscopeThreads(t *testing.T) {
-	each(t, func(t *testing.T, name, path string) {
-		want := totals(t, path)
-		read := speedscope(t, exported(t, "speedscope", path, "--by", "thread", "--metric", "bytes,peak"))[0]
+	eachInSpeedscope(t, func(t *testing.T, _, path string) []string {
+		return []string{exported(t, "speedscope", path, "--by", "thread", "--metric", "bytes,peak")}
+	}, func(t *testing.T, name, path string, list []imported) {
+		want, read := totals(t, path), list[0]
 		sums := map[string]uint64{}
 		for _, p := range read.Profiles {
 			metric, _, _ := strings.Cut(p.Name, ", ")
@@ -128,14 +158,15 @@ func TestSpeedscopeThreads(t *testing.T) {
 
 // TestSpeedscopeReads has it read other formats that it knows.
 func TestSpeedscopeReads(t *testing.T) {
-	each(t, func(t *testing.T, name, path string) {
-		want := totals(t, path)
+	eachInSpeedscope(t, func(t *testing.T, name, path string) []string {
 		folded := exported(t, "folded", path, "--metric", "bytes")
 		if name == "empty" {
-			return // it reads no file without a line
+			return nil // it reads no file without a line
 		}
-		profile := exported(t, "pprof", path, "--metric", "bytes")
-		for i, read := range speedscope(t, folded, profile) {
+		return []string{folded, exported(t, "pprof", path, "--metric", "bytes")}
+	}, func(t *testing.T, name, path string, list []imported) {
+		want := totals(t, path)
+		for i, read := range list {
 			if total := read.Profiles[0].Total; total != want["bytes"] {
 				t.Errorf("%d: %d bytes, expected %d", i, total, want["bytes"])
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTables has Python read the tables, count events anew, and ask the questions of docs/formats.md.
+// TestTables has Python read the tables, recount the events, and run the queries of docs/formats.md.
 func TestTables(t *testing.T) {
 	each(t, func(t *testing.T, name, path string) {
 		folder := t.TempDir()

@@ -51,7 +51,7 @@ func hear(rec *recording.Reader) (*heard, error) {
 	return h, err
 }
 
-// numbers tells from call stacks which block an allocation made.
+// numbers finds the block that an allocation made by its call stack.
 type numbers struct {
 	rec     *recording.Reader
 	upper12 map[uint32]int // the number's upper twelve bits by call stack; -1: none of the program's

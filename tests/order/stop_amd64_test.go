@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStopped stops one thread after the other, amid malloc, realloc and free, while the others go on: for longer than
-// the agent waits for a recorder (200 ms), and for longer than anybody waits for anything (2 s).
+// TestStopped stops one thread after the other, within malloc, realloc and free, while the others continue: for longer
+// than the agent waits for a recorder (200 ms), and for longer than anybody waits for anything (2 s).
 func TestStopped(t *testing.T) {
 	for name, preload := range map[string]string{"glibc": "", "pool": pool(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestStopped(t *testing.T) {
 				if errors.Is(err, unix.EPERM) {
 					atomic.StoreUint32(r.stop, 1)
 					_ = r.cmd.Wait()
-					t.Skipf("this machine lets nobody trace: %v", err)
+					t.Skipf("ptrace is not allowed here: %v", err)
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -136,7 +136,7 @@ func (r *truth) compare(t *testing.T, said *heard) (n result) {
 		}
 	}
 	var others []other
-	apart := make(map[block]bool)    // the new blocks of reallocs that are told as an allocation and a deallocation
+	apart := make(map[block]bool)    // the new blocks of reallocs that are recorded as an allocation and a deallocation
 	owner := make(map[uint64]uint32) // thread that has freed an address last
 	for _, s := range said.events {
 		at := address[s.block]
@@ -218,8 +218,8 @@ type other struct {
 const exchangedWithin = 5000
 
 // exchanges removes the pairs of deallocations that have taken each other's places. If one of them is a realloc's, the
-// recording has that end its own new block, and so tells it as an allocation and a deallocation: that block is removed
-// from apart.
+// recording has that end its own new block, and so records it as an allocation and a deallocation: that block is
+// removed from apart.
 func exchanges(list []other, apart map[block]bool) (rest []other) {
 	paired := make([]bool, len(list))
 	for i, a := range list {
@@ -240,7 +240,7 @@ func exchanges(list []other, apart map[block]bool) (rest []other) {
 	return rest
 }
 
-// fits says whether the recording tells rightly what the thread did, whichever block it ended.
+// fits says whether the recording is right about what the thread did, whichever block it ended.
 func (o *other) fits(apart map[block]bool) bool {
 	return o.what == o.truth.what || o.what == freed && o.truth.what == freed|moved && apart[o.block]
 }

@@ -68,7 +68,7 @@ func (r *Result) judge() error {
 		} else {
 			r.equal(who+": truncated", *rec.Truncated, 0)
 		}
-		r.equal(who+": deallocations that nobody saw", rec.Totals.Unseen, 0)
+		r.equal(who+": unseen deallocations", rec.Totals.Unseen, 0)
 		r.equal(who+": bad call frame information", rec.Health.BadCFI, 0)
 		r.equal(who+": stacks without room", rec.Health.TableFull, 0)
 		r.equal(who+": threads without room", rec.Health.NoThread, 0)

@@ -1,5 +1,5 @@
 // Package sampled proves that sampled mode is unbiased: the estimates of many runs agree with what the program has
-// asked for, within the standard errors that the samples themselves tell.
+// asked for, within the standard errors that follow from the samples.
 package sampled
 
 import (
@@ -22,7 +22,7 @@ type sums struct {
 	samples              int
 }
 
-// TestUnbiased runs a program whose functions tell what they ask for.
+// TestUnbiased runs a program whose functions report what they request.
 func TestUnbiased(t *testing.T) {
 	t.Parallel()
 	sites := kit.Compile(t, "gcc", "-O1", "src/sites.c")

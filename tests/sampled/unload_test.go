@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/tests/kit"
 )
 
-// TestUnload: a module that takes the place of an unloaded one is told from it, though hardly any of what the loader
-// frees was sampled.
+// TestUnload: a module that takes the place of an unloaded one is distinguished from it, though hardly any of what the
+// loader frees was sampled.
 func TestUnload(t *testing.T) {
 	t.Parallel()
 	program := kit.Compile(t, "gcc", "-O1", "src/unload.c", "-ldl")

@@ -1,5 +1,5 @@
 // Package alarm wakes the drain. It sleeps until an agent runs short of chunks, a request comes, a process ends, the
-// run's folder changes, or somebody else rings.
+// run's folder changes, or another goroutine rings.
 //
 // The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
 package alarm
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarm is what the drain sleeps on. nil is none: nobody sleeps.
+// Alarm is what the drain sleeps on. nil is none: nothing sleeps.
 type Alarm struct {
 	rung  atomic.Bool
 	bell  chan struct{}
@@ -123,7 +123,7 @@ func (a *Alarm) Ring() {
 // after 200 ms.
 const deafNap = 50 * time.Millisecond
 
-// Wait sleeps until somebody rings or an agent asks for the recorder, at most for the given time.
+// Wait sleeps until Ring is called or an agent wakes the recorder, at most for the given time.
 func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
 	if len(spools) > 0 {
 		a.mu.Lock()

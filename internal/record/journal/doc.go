@@ -5,5 +5,5 @@
 // The rule: at any moment, each record that was drained is in the journal or in a recording's events up to the latest
 // checkpoint of its State. So a piece is released only after a checkpoint that covers it.
 //
-// All of it outlives the recorder. ReadStates and ReadPieces return it to whoever goes on from there.
+// All of it outlives the recorder. ReadStates and ReadPieces return it to the process that continues from there.
 package journal

@@ -30,7 +30,7 @@ const (
 	blockStart    = 16                 // of a block: magic, bytes that are filled
 	pieceHeader   = wire.ChunkHeaderSize
 	pendingSuffix = ".pending" // of spill files
-	maxSpillNames = 1 << 20    // somebody else may have taken some, where others may write, too
+	maxSpillNames = 1 << 20    // other users may have taken some names, if they may write there
 )
 
 // Create makes the journal of a run.

@@ -23,7 +23,7 @@ type Piece struct {
 	packed int // bytes on disk
 }
 
-// InMemory is a piece whose records are in memory that nobody takes back.
+// InMemory is a piece whose records are in memory that is not reused.
 func InMemory(records []byte, at Position) Piece {
 	return Piece{At: at, Size: len(records), data: records}
 }

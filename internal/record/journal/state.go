@@ -60,7 +60,7 @@ const (
 
 	stateSuffix = ".state"
 
-	// compactFrom is the size from which a state is written anew when it is mostly about blocks that have ended.
+	// compactFrom is the size from which a state is rewritten if most of it is about blocks that have ended.
 	compactFrom = 32 << 20
 )
 
@@ -183,7 +183,7 @@ func (s *State) Finish() {
 	s.broken, s.entry, s.born, s.streams = true, nil, nil, nil
 }
 
-// snapshot writes the state anew: where the streams are, and what is live.
+// snapshot rewrites the state: the positions of the streams, and what is live.
 func (s *State) snapshot(l *ledger.Ledger, checkpoint []byte) {
 	if s.broken {
 		return

@@ -187,7 +187,7 @@ func (s *Store) toDisk(b []byte, of *Origin) (p Piece, err error) {
 			s.file = nil
 		}
 		f, path, err := s.journal.spillFile(s.dir)
-		if errors.Is(err, os.ErrNotExist) && os.MkdirAll(s.dir, 0o777) == nil { // somebody has removed it
+		if errors.Is(err, os.ErrNotExist) && os.MkdirAll(s.dir, 0o777) == nil { // it was removed
 			f, path, err = s.journal.spillFile(s.dir)
 		}
 		if err != nil {

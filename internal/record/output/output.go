@@ -1,7 +1,7 @@
-// Package output makes the files of recordings, and keeps them: somebody may remove or replace a recording, or the
-// folder that it is in, while it is being written.
+// Package output makes the files of recordings, and keeps them: users may remove or replace a recording, or the folder
+// that it is in, while it is being written.
 //
-// The rule: what was recorded is not lost. The recorder has the file open, and in the end writes it anew where its name
+// The rule: what was recorded is not lost. The recorder has the file open, and in the end rewrites it where its name
 // leads elsewhere.
 package output
 
@@ -66,7 +66,7 @@ func (f *File) PutBack() error {
 	}
 	path, err := f.elsewhere(func(path string) error { return copyTo(f.kept, path, is) })
 	if err != nil {
-		return fmt.Errorf("%s was removed while it was being written, and cannot be written anew: %w", f.Path, err)
+		return fmt.Errorf("%s was removed while it was being written, and cannot be rewritten: %w", f.Path, err)
 	}
 	f.note(path, fmt.Sprintf(
 		"%s was removed or replaced while it was being written; all that was recorded is in %s", f.Path, path))

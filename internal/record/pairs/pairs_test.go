@@ -46,7 +46,7 @@ func TestWaitingPairs(t *testing.T) {
 	settle(1)
 	same("all settled", 1, 90, 0)
 	settle(1)
-	same("one that nobody has expected", 1, 90, 1)
+	same("an unexpected one", 1, 90, 1)
 	add(1, 70)
 	p.Keep()
 	p.Settle(&event.Event{Kind: event.Inherited, Func: event.DeleteSized, Thread: 1, Addr: addr}, nil)

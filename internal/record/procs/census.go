@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Census finds out which spools are mapped by anybody, and whether somebody may be about to make one. Reading the maps
-// of every process takes a while, so it is done beside the drain, and only while somebody asks. Its methods may be
-// called from any goroutine.
+// Census finds out which spools are mapped by any process, and whether a process may be about to make one. Reading the
+// maps of every process takes a while, so it is done beside the drain, and only on request. Its methods may be called
+// from any goroutine.
 type Census struct {
 	dir    string
 	folder *private.Folder
@@ -86,7 +86,7 @@ func (c *Census) Mappers(inode uint64, since time.Time) []int {
 	return c.inodes[inode]
 }
 
-// Quiet says whether two looks since a moment have found no spool mapped and nobody who may make one.
+// Quiet says whether two scans since a moment have found no spool mapped and no process that may make one.
 func (c *Census) Quiet(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

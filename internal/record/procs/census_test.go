@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMapsSpool tells files in the run's folder from those that only bear their names.
+// TestMapsSpool distinguishes files in the run's folder from others with the same names.
 func TestMapsSpool(t *testing.T) {
 	dir := t.TempDir()
 	folder, err := private.OpenFolder(dir)

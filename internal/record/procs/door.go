@@ -37,7 +37,7 @@ type Door struct {
 type guest struct {
 	pid, fd int // fd: a pidfd, or -1
 	uid     uint32
-	met     bool // somebody has asked for the guest: the spool is open
+	met     bool // the drain has asked for the guest: the spool is open
 	gone    bool // the process had ended, and the drain had not, at the latest sweep
 }
 
@@ -251,7 +251,7 @@ func (d *Door) drop(name string) {
 	}
 }
 
-// Close closes the socket, and removes the spools that nobody has used.
+// Close closes the socket, and removes the spools that were never used.
 func (d *Door) Close() {
 	if d == nil {
 		return

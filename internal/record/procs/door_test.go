@@ -165,25 +165,25 @@ func openTestDoor(t *testing.T, dir string, f *Family, most int64) (d *Door, not
 	}
 }
 
-// somebody is a process that is not of the tests' making: their processes are not of its family.
-func somebody(t *testing.T) int {
+// stranger is a process that the tests have not started: their processes are not of its family.
+func stranger(t *testing.T) int {
 	t.Helper()
 	return childtest.Sleeping(t).Process.Pid
 }
 
-// TestDoor admits processes that the run has started, whoever they are now, and nobody else, whatever they carry.
+// TestDoor admits processes that the run has started, whatever their user is now, and no others, whatever they carry.
 // Neither can do anything in the folders.
 func TestDoor(t *testing.T) {
 	needRoot(t)
 	const directly, orphaned = `exec "$@"`, `(setsid sh -c '(sleep 0.2; exec "$@") & exit' sh "$@" &) | cat`
 	for _, uid := range []uint32{12345, 65534} {
 		dir, command := doors(t)
-		_, notes := openTestDoor(t, dir, NewFamily(somebody(t)), 1<<30)
+		_, notes := openTestDoor(t, dir, NewFamily(stranger(t)), 1<<30)
 		if said := ask(t, dir, command, uid, directly); said != "" {
 			t.Errorf("a stranger, user %d: %s", uid, said)
 		}
 		if n := notes(); !strings.Contains(n, fmt.Sprintf("of user %d asked to be recorded", uid)) {
-			t.Errorf("the refusal is not told: %q", n)
+			t.Errorf("the refusal is not reported: %q", n)
 		}
 		dir, command = doors(t)
 		f := NewFamily(os.Getpid())
@@ -209,8 +209,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestDoorWithoutTheKernel is for containers, where the kernel does not tell of forks: who has a living parent of the
-// run's is admitted, and who was met while it had one; others are not.
+// TestDoorWithoutTheKernel is for containers, where the kernel does not report forks: a process with a living parent of
+// the run's is admitted, and who was met while it had one; others are not.
 func TestDoorWithoutTheKernel(t *testing.T) {
 	needRoot(t)
 	dir, command := doors(t)
@@ -224,8 +224,8 @@ func TestDoorWithoutTheKernel(t *testing.T) {
 	if said := ask(t, dir, command, 12345, `"$@"; true`); said != "admitted" {
 		t.Errorf("a grandchild: %q; %s", said, notes())
 	}
-	// An id that somebody else has got is not a member's.
-	pid := somebody(t)
+	// An id that another process has got is not a member's.
+	pid := stranger(t)
 	f.mu.Lock()
 	f.members = map[int]member{pid: {born: 1}}
 	f.mu.Unlock()
@@ -245,12 +245,12 @@ func TestDoorQuota(t *testing.T) {
 		}
 	}
 	if !strings.Contains(notes(), "which is the limit") {
-		t.Errorf("the limit is not told: %q", notes())
+		t.Errorf("the limit is not reported: %q", notes())
 	}
 	if said := ask(t, dir, command, 65534, `exec "$@"`); said != "admitted" {
 		t.Errorf("one user's limit holds for another: %q; %s", said, notes())
 	}
-	d.Sweep() // who was admitted has ended, and nobody has looked into its spool
+	d.Sweep() // the guest has ended, and its spool was not opened
 	d.Sweep()
 	if names, err := d.spools.Names(); len(names) > 0 || err != nil {
 		t.Errorf("%q are left, %v", names, err)

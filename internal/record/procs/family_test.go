@@ -21,9 +21,9 @@ func TestFamily(t *testing.T) {
 	}
 	f.forked(1, 1<<30, time.Second)
 	if f.Has(1 << 30) {
-		t.Error("an id is a member's although somebody else has it")
+		t.Error("an id is a member's although another process has it")
 	}
-	child, other := somebody(t), somebody(t)
+	child, other := stranger(t), stranger(t)
 	_, born, _ := parentOf(child)
 	f.members = map[int]member{child: {born: born + 1, reported: true}, other: {born: born - 1000, reported: true},
 		1: {born: 7}, 1<<30 + 1: {reported: true}}
@@ -33,7 +33,7 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// TestForks has the kernel tell of a process that nobody else knows of: it was forked by one that has ended.
+// TestForks has the kernel report a process that is otherwise unknown: it was forked by one that has ended.
 func TestForks(t *testing.T) {
 	needRoot(t)
 	f := NewFamily(os.Getpid())

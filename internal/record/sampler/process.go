@@ -138,7 +138,7 @@ func (p *Process) pace(smp *event.Sample) {
 }
 
 // status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has
-// it, and nothing else: when that was since the sample before, nobody knows.
+// it, and nothing else: when that was since the last sample is unknown.
 func (p *Process) status(smp *event.Sample) *event.Sample {
 	b := p.proc("status")
 	smp.Swap = field(b, "VmSwap:")
@@ -200,7 +200,7 @@ func (p *Process) statm(smp *event.Sample) bool {
 	if smp.Virtual > 0 {
 		return true
 	}
-	// A zombie has none; but other threads may go on.
+	// A zombie has none; but other threads may still run.
 	if dir := procs.LivingThread(p.PID); dir != "" {
 		p.dir = dir
 	}

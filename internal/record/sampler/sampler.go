@@ -89,7 +89,7 @@ func (s *Sampler) Serve(stop <-chan struct{}) {
 	}
 }
 
-// processes are those that are sampled. Those that were removed are closed here, where nobody reads them.
+// processes are those that are sampled. Those that were removed are closed here, where nothing reads them.
 func (s *Sampler) processes() []*Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()

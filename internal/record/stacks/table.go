@@ -15,7 +15,7 @@ type Process interface {
 	HasModule(id uint32) bool
 	// PoolPC is the PC that stands for the pools with the name of this id.
 	PoolPC(id uint32) event.PC
-	// Final says whether nobody writes to the spool any more, so that what is not there will not come.
+	// Final says whether no process writes to the spool any more, so that what is missing will not come.
 	Final() bool
 	// Note takes a sentence for the user.
 	Note(format string, args ...any)
@@ -156,7 +156,7 @@ func (t *Table) node(parent, pc uint32, truncated bool) uint32 {
 const (
 	nodeWait     = 200 * time.Microsecond
 	nodeWaits    = 50
-	maxUnresolve = 20 // waits in vain, after which nobody waits any more
+	maxUnresolve = 20 // waits in vain, after which lookups no longer wait
 )
 
 func (t *Table) await(id uint32) bool {

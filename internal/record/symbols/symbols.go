@@ -20,7 +20,7 @@ type Fetch = func(ctx context.Context, id []byte) (path string, err error)
 type Config struct {
 	Context context.Context  // ends when searches are to be cut short
 	Names   *namecache.Cache // keeps names for the next run; nil: none are kept
-	Fetch   Fetch            // nil: nobody is asked
+	Fetch   Fetch            // nil: nothing is downloaded
 }
 
 // Process is a process that the search is for.

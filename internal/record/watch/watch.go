@@ -34,7 +34,7 @@ const (
 	StackDepth                 // bytes of the deepest stack that a thread had at an event
 )
 
-// A condition that was true has to be clearly false before it can become true anew: a tenth of the limit beyond it.
+// A condition that was true has to be clearly false before it can become true again: a tenth of the limit beyond it.
 const hysteresis = 10
 
 // Watch follows the conditions of one process. nil follows none.

@@ -36,7 +36,7 @@ static void run(int first, int step)
 			heaptap::measure measure;
 			all[i].process(event);
 			const heaptap::measured m = measure.read();
-			heaptap::hide hide; // printing is not to be seen
+			heaptap::hide hide; // printing is not measured
 			printf("event %d %s: %lu allocations, added %ld, peak %ld\n", event, all[i].name, m.allocations,
 			       m.added, m.highest);
 		}

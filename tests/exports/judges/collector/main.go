@@ -59,7 +59,7 @@ func collect(folder string) error {
 	}
 }
 
-// free returns two addresses at which nobody listens: the receiver does not tell what the system has chosen.
+// free returns two unused addresses: the receiver does not report which one the system has chosen.
 func free() (grpc, http string, err error) {
 	a, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
