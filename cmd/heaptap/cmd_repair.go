@@ -60,7 +60,8 @@ func repair(ctx context.Context, w io.Writer, from, to string) (lost bool, err e
 	if outfile.SameFile(from, to) {
 		return false, usagef("repair: -o %s is the recording itself; give another name", to)
 	}
-	found, err := recording.Repair(ctx, r, to, recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording})
+	options := recording.RepairOptions{Version: version(), Symbols: symbols.OfRecording}
+	found, err := recording.Repair(ctx, r, to, options)
 	if err != nil {
 		return false, err
 	}

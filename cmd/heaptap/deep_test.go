@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestDeepRecursion: a recursion that allocates on its way down has as many call stacks as frames. Twice as deep, it may
-// take twice as long, not four times.
+// TestDeepRecursion: a recursion that allocates on its way down has as many call stacks as frames. Commands may take
+// twice as long when it is twice as deep, not four times.
 func TestDeepRecursion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -30,7 +30,8 @@ func TestDeepRecursion(t *testing.T) {
 		"leaks --suppressions " + rules,
 		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " + files[0],
 		"export -f callgrind", "export -f firefox",
-		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof", "export -f perfetto"} {
+		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof",
+		"export -f perfetto"} {
 		// Other work on the machine makes either measurement longer: the best of three tries counts.
 		var took [2]time.Duration
 		for try, linear := 0, false; try < 3 && !linear; try++ {

@@ -23,7 +23,8 @@ import (
 // extremeCommands are what every command is asked about an extreme recording, by its name: FILE is the recording, OUT a
 // file that may be written. A command that reads no recording has none. Whoever adds a command adds its cases here.
 var extremeCommands = map[string][]string{
-	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
+	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil,
+	"run": nil, "version": nil,
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
@@ -197,7 +198,8 @@ func writeOne(t *testing.T, path string) {
 // writeNames has names as hostile as they may come: long, in other scripts, with control characters, no UTF-8.
 func writeNames(t *testing.T, path string) {
 	x := newExtreme(t, path)
-	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500), "größe::λ<名前>::операция()",
+	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500),
+		"größe::λ<名前>::операция()",
 		"a\tb\nc\x1b[31md\x07\x00e",
 		"\xff\xfe not UTF-8 \x80", "\u202eright to left\u200b", strings.Repeat("名",
 			4000), "operator()<\"quoted\" & 'quoted'>\\", " "}

@@ -178,8 +178,9 @@ func atHome(t *testing.T, path string, args []string) *exec.Cmd {
 func TestNearest(t *testing.T) {
 	flags := []string{"output", "quiet", "spill-limit", "top"}
 	for word, want := range map[string]string{
-		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit", "spill-limit=5": "spill-limit",
-		"tpo": "top", "banana": "", "x": "",
+		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit",
+		"spill-limit=5": "spill-limit",
+		"tpo":           "top", "banana": "", "x": "",
 	} {
 		if got := spelling.Nearest(word, flags); got != want {
 			t.Errorf("spelling.Nearest(%q) = %q, expected %q", word, got, want)

@@ -170,7 +170,8 @@ func TestTerminalCtrlCEnds(t *testing.T) {
 func TestTerminalCtrlZ(t *testing.T) {
 	term := newTerminal(t)
 	// A target that says when it goes on. It gets its lines from the terminal, too.
-	term.line(`heaptap run -q -o z.htap -- bash -c 'trap "echo goes on" CONT; echo started; while read -r line; do echo "read $line"; done'`)
+	term.line(`heaptap run -q -o z.htap -- bash -c 'trap "echo goes on" CONT; echo started; ` +
+		`while read -r line; do echo "read $line"; done'`)
 	term.expect(`started\n`)
 	term.line("one")
 	term.expect(`read one\n`)
@@ -256,5 +257,6 @@ func TestTerminalExport(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o a.htap -- true; heaptap export -f pprof -o - a.htap; echo status $?; heaptap " +
 		"export -f pprof a.htap; ls -A")
-	term.expect(`heaptap: export: pprof is binary and stdout a terminal; -o names a file [^\n]*\nstatus 125\na\.pb\.gz\n(?s:.*)a\.htap\s+a\.pb\.gz`)
+	term.expect(`heaptap: export: pprof is binary and stdout a terminal; -o names a file ` +
+		`[^\n]*\nstatus 125\na\.pb\.gz\n(?s:.*)a\.htap\s+a\.pb\.gz`)
 }

@@ -12,7 +12,9 @@ import (
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{"mark-every = \"10s\"\nfree-stacks = true",
 		"top = 3\nmark-when = [\"rss>2GiB\", \"live>1GiB\"]", "mode = \"sampled\"", "[a]\nb = 1",
-		"output = \"a\\u007f\\n\\\"b\"", "export = [\"folded\"]\nkeep = \"10m\"", "top = 1.5", "mark-on = 1979-05-27", "q", "stack-min = [[1]]", "mode = \"\\\x00\""} {
+		"output = \"a\\u007f\\n\\\"b\"", "export = [\"folded\"]\nkeep = \"10m\"", "top = 1.5",
+		"mark-on = 1979-05-27", "q",
+		"stack-min = [[1]]", "mode = \"\\\x00\""} {
 		f.Add([]byte(s))
 	}
 	for _, v := range os.Environ() {

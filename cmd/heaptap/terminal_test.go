@@ -35,7 +35,8 @@ func TestTerminal(t *testing.T) {
 	}
 	commands := []string{"run -q -o DIR/x.htap -- FILE", "run -- MISSING", "source --source-path MISSING FILE f1",
 		"merge -k -o OUT FILE MISSING", "report MISSING",
-		"dump --threads --modules --regions --ranges --marks --stack-memory --stacks --blocks FILE", "check --max-leaked 0 --format github FILE",
+		"dump --threads --modules --regions --ranges --marks --stack-memory --stacks --blocks FILE",
+		"check --max-leaked 0 --format github FILE",
 		"check --max-leaked 0 --format junit FILE", "export -f csv MISSING", "leaks --suppressions MISSING FILE"}
 	for _, c := range recordingCommands {
 		if !strings.HasPrefix(c, "export") {
@@ -61,7 +62,10 @@ func TestTerminal(t *testing.T) {
 			most = 0x7f // JSON has its own escapes, which are for others
 		}
 		for name, text := range map[string]string{"stdout": out.String(), "stderr": errs.String()} {
-			if at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && r < most && unicode.IsControl(r) }); at >= 0 {
+			at := strings.IndexFunc(text, func(r rune) bool {
+				return r != '\n' && r != '\t' && r < most && unicode.IsControl(r)
+			})
+			if at >= 0 {
 				t.Errorf("%q: %s has %q", c, name, text[max(0, at-60):min(len(text), at+40)])
 			}
 		}

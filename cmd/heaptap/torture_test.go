@@ -35,7 +35,8 @@ const (
 )
 
 var (
-	tortureAll  = flag.Bool("torture", false, "try all damaged and forged files, as `make torture-inputs` does, not some of them")
+	tortureAll = flag.Bool("torture", false,
+		"try all damaged and forged files, as `make torture-inputs` does, not some of them")
 	tortureTime = flag.Duration("torture-time", 0, "end after this time; 0: when all files were tried")
 	tortureSeed = flag.Uint64("torture-seed", 1, "of the random changes")
 	tortureKeep = flag.String("torture-keep", "", "keep the files of which something came that should not, in this "+
