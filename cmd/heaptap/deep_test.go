@@ -38,7 +38,7 @@ func TestDeepRecursion(t *testing.T) {
 			for i, file := range files {
 				took[i] = cpuTime(t, text, file, filepath.Join(dir, "out"))
 			}
-			// What does not depend on the depth, and garbage collection, make up for half a second at most.
+			// Garbage collection and everything else that does not depend on the depth take at most half a second.
 			linear = took[1] <= 3*took[0]+500*time.Millisecond
 			if !linear && try == 2 {
 				t.Errorf("%s: %v of CPU at 20,000 frames, %v at 40,000", text, took[0], took[1])

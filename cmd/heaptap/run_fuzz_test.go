@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// FuzzConfig: a configuration file that is accepted says, printed by --print-config, the same again.
+// FuzzConfig: what --print-config prints of an accepted file is a file that means the same.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{"mark-every = \"10s\"\nfree-stacks = true",
 		"top = 3\nmark-when = [\"rss>2GiB\", \"live>1GiB\"]", "mode = \"sampled\"", "[a]\nb = 1",
@@ -34,7 +34,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// configured is what --print-config prints of a file; false if the file is not accepted.
+// configured returns what --print-config prints of a file; false if the file is not accepted.
 func configured(t *testing.T, file []byte) ([]byte, bool) {
 	path := filepath.Join(t.TempDir(), "heaptap.toml")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
