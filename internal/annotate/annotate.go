@@ -1,7 +1,7 @@
-// Package annotate shows the counts of a recording beside source lines.
+// Package annotate puts what a recording counts beside the text of source lines.
 //
-// A question names a target: a source file or a function. Ask counts its lines. Pages then divides them into pages, one
-// for each file or function, and finds the source text that may be shown (package source).
+// A question names a target: a source file or a function. Ask counts its lines; Pages then divides them into pages,
+// one for each file or function, and finds the source text that it may show (package source).
 package annotate
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
-// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION.
+// Ask answers with the lines of the target that a text names: FILE, FILE:LINE or FUNCTION.
 func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, finder *source.Finder) (*Tables, error) {
 	t, err := findTarget(s, text)
 	if err != nil {
@@ -61,7 +61,7 @@ func madeOf(ctx context.Context, s *query.Source, file string) bool {
 			func(f event.Frame) bool { return is(f.File) }) {
 			pcs = append(pcs, p)
 		}
-		return len(pcs) < 64 // any of them is enough
+		return len(pcs) < 64 // any of them will do
 	})
 	if len(pcs) == 0 {
 		return false

@@ -9,12 +9,12 @@ import (
 	"github.com/heaptap/heaptap/internal/source"
 )
 
-// Tables has the data of pages on source lines.
+// Tables are what pages on source lines are made of.
 type Tables struct {
 	Wholes  *query.Table // a row for each page: a file, or a function in a file
 	Lines   *query.Table // the lines of all pages
 	Finder  *source.Finder
-	Line    uint32 // show only lines near this one; 0: all
+	Line    uint32 // show only what is around this line; 0: all
 	Context int    // how many lines without numbers are shown before and after one with numbers
 }
 
@@ -23,10 +23,10 @@ type Page struct {
 	Whole *query.Row
 	Rows  []query.Row // in the order of the lines
 	File  *source.File
-	Note  string // what is wrong with the file; "": nothing
+	Note  string // what is wrong with the file; "" if nothing
 }
 
-// Pages makes the pages of some rows of Wholes, with their lines and files.
+// Pages distributes the lines to the pages of some rows of Wholes, and finds the files.
 func (l *Tables) Pages(wholes []query.Row) []Page {
 	type key struct{ function, file string }
 	at := make(map[key]*Page)
@@ -50,20 +50,20 @@ func (l *Tables) Pages(wholes []query.Row) []Page {
 		case errors.Is(err, source.ErrForeign):
 			p.Note = err.Error() + "; --source-path DIR reads what is below DIR"
 		case errors.Is(err, source.ErrMissing):
-			p.Note = err.Error() + "; --source-path DIR or --source-map FROM=TO say where it is"
+			p.Note = err.Error() + "; --source-path DIR or --source-map FROM=TO tell where it is"
 		case err != nil:
 			p.Note = err.Error()
 		case p.beyond() > 0:
 			p.Note = fmt.Sprintf("line %d is beyond the end of %s: it is not the file that was compiled", p.beyond(),
 				p.File.Path)
 		case p.File.Newer:
-			p.Note = p.File.Path + " was changed after the program was recorded: its lines may have moved"
+			p.Note = p.File.Path + " was changed after the program was recorded: its lines may be others"
 		}
 	}
 	return list
 }
 
-// beyond returns a line with numbers that the file does not have; 0 if there is none.
+// beyond is a line with numbers that the file does not have; 0 if there is none.
 func (p *Page) beyond() uint32 {
 	if n := len(p.Rows); n > 0 && p.File != nil && uint64(p.Rows[n-1].Line) > uint64(len(p.File.Lines)) {
 		return p.Rows[n-1].Line
@@ -71,10 +71,10 @@ func (p *Page) beyond() uint32 {
 	return 0
 }
 
-// Section is a range of lines that are shown.
+// Section is consecutive lines that are shown.
 type Section struct{ From, To uint32 }
 
-// Sections returns the lines to show: those with numbers and their context, or the requested line and its context.
+// Sections are the lines to show: those with numbers and their context, or the context of the line that was asked for.
 func (l *Tables) Sections(p *Page) []Section {
 	last := uint32(0)
 	if p.File != nil {

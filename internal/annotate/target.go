@@ -12,21 +12,21 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// target is what the user asked about: a file, by its clean path, or functions.
+// target is what somebody means by a text: a file, by its clean path, or functions.
 type target struct {
 	file      string
 	line      uint32 // 0: all
 	functions map[string]bool
 }
 
-// ofLine maps a group by line to the line of the file, or of a function.
+// ofLine joins groups by line to those of one line of the file, or of a function.
 func (t *target) ofLine(g *query.Group) (query.Group, bool) {
 	out, ok := t.ofWhole(g)
 	out.Line = g.Line
 	return out, ok
 }
 
-// ofWhole maps a group by line to the file, or the function.
+// ofWhole joins groups by line to the file, or the function.
 func (t *target) ofWhole(g *query.Group) (query.Group, bool) {
 	out := query.Group{By: query.ByLine, File: query.CleanFile(g.File)}
 	if t.functions == nil {
@@ -78,7 +78,7 @@ func findTarget(s *query.Source, text string) (*target, error) {
 	return nil, fmt.Errorf("no call stack goes through a source file or a function %q%s", text, hint)
 }
 
-// filesNamed returns the files whose path ends with the parts of a name. An absolute path stands only for itself.
+// filesNamed are the files whose path, or its last parts, is the name. An absolute path only stands for itself.
 func filesNamed(places []query.Place, name string) (list []string) {
 	name = path.Clean(name)
 	for _, p := range places {
@@ -94,7 +94,7 @@ func filesNamed(places []query.Place, name string) (list []string) {
 	return list
 }
 
-// some returns a list of the first names.
+// some lists the first names.
 func some(names []string) string {
 	const most = 8
 	if n := len(names) - most; n > 0 {
@@ -103,7 +103,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// nearPlaces returns the files and functions whose names are nearest to an unknown one.
+// nearPlaces are the files and functions whose names are nearest to an unknown one.
 func nearPlaces(places []query.Place, name string) []string {
 	type candidate struct {
 		text string

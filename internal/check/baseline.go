@@ -10,18 +10,19 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Baseline is an earlier recording, and by how much its numbers may be exceeded.
+// Baseline is a recording of before, and by how much its numbers may be exceeded.
 type Baseline struct {
 	Source    *query.Source
 	Metrics   []query.Metric
-	Tolerance float64 // share of the baseline's value by which it may be exceeded: 0.02 is 2 %
-	// Stacks is by how much each call stack may grow, as a share of the baseline's total; negative: by any amount.
+	Tolerance float64 // share of the baseline's value; 0.02: two hundredths more are tolerated
+	// Stacks is by how much each call stack may grow, as a share of the baseline's value of all; negative: stacks
+	// do not matter.
 	Stacks float64
 
 	measured *measured // once it was asked for
 }
 
-// Compared are the metrics that are compared by default.
+// Compared are the metrics that are compared if none are named.
 var Compared = []query.Metric{query.Peak, query.Leaked, query.LeakedBlocks, query.Allocations, query.Bytes,
 	query.Temporary}
 
@@ -56,11 +57,11 @@ func (b *Baseline) compare(before, now *measured) []Check {
 
 func share(n uint64, of float64) uint64 { return uint64(float64(n) * of) }
 
-// growth is by how much a stack's value exceeds the baseline's.
+// growth is by how much a stack's value is above the baseline's.
 func (s *Stack) growth() uint64 { return s.Value - min(s.Base, s.Value) }
 
-// growth returns the stacks whose value exceeds that of the same functions in the baseline, and by how much, the
-// largest first. Stacks of the same functions are one.
+// growth are the stacks whose value is above that of the same functions in the baseline, by how much, largest
+// first. Stacks of the same functions are one.
 func growth(before, now *measured, metric query.Metric) []Stack {
 	k := make(keys)
 	base := make(map[int]uint64)
@@ -87,8 +88,8 @@ func growth(before, now *measured, metric query.Metric) []Stack {
 	return list
 }
 
-// keys number call stacks by what is the same in another build: functions and the names of their files, without
-// version. The program itself may have another name.
+// keys number what stacks have in common with the same ones in the recording of another build: functions and the
+// names of their files, without version; the program itself may be called otherwise.
 type keys map[frameKey]int
 
 // frameKey is a frame and the number of those that called it; 0: none.

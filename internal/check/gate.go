@@ -5,11 +5,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Gate is the conditions that recordings must meet.
+// Gate is what recordings must keep to.
 type Gate struct {
 	Limits       []Limit
 	NoGrowth     bool      // no call stack's live bytes may rise steadily
@@ -18,7 +17,7 @@ type Gate struct {
 	AllowLost    bool      // a recording in which events are missing may pass
 	// Known are leaks that do not count. Its Rules are not changed.
 	Known query.LeakFilter
-	// Question makes the query that says what counts in a recording. Its grouping and metrics do not matter.
+	// Question makes the question about a recording: what of it counts. Its grouping and metrics do not matter.
 	Question func(*query.Source) (*query.Query, error)
 }
 
@@ -28,21 +27,11 @@ type Limit struct {
 	Most   uint64
 }
 
-// ParseLimit reads the limit of a metric: a size, or a number.
-func ParseLimit(m query.Metric, text string) (Limit, error) {
-	parse := humanize.ParseCount
-	if m.Unit() == query.ByteCount {
-		parse = humanize.ParseSize
-	}
-	n, err := parse(text)
-	return Limit{m, uint64(n)}, err
-}
-
 // Limited are the metrics that may have a limit.
 var Limited = []query.Metric{query.Peak, query.OwnPeak, query.Leaked, query.LeakedBlocks, query.Allocations,
 	query.Bytes, query.Temporary, query.TemporaryBytes}
 
-// Empty reports whether there are no conditions.
+// Empty reports whether nothing must hold.
 func (g *Gate) Empty() bool {
 	return len(g.Limits) == 0 && !g.NoGrowth && !g.NoMismatches && g.Baseline == nil
 }
@@ -60,7 +49,7 @@ const (
 	Mismatches
 )
 
-// Check is one condition, and whether it holds.
+// Check is one thing that must hold, and whether it does.
 type Check struct {
 	Kind   Kind
 	Metric query.Metric
@@ -68,7 +57,7 @@ type Check struct {
 	// of StackBase: the growth of the stack that grew most; of Growth: how many stacks grow; of Mismatches: blocks
 	Value uint64
 	Limit uint64
-	Base  uint64 // the baseline's total
+	Base  uint64 // what the baseline has of all stacks
 	// Estimate says that the value is one, since the recording is sampled, and Error is its standard error, if that
 	// is known.
 	Estimate  bool
@@ -77,10 +66,10 @@ type Check struct {
 	// Missing are sentences: what is missing of the recording.
 	Missing []string
 	Stacks  []Stack // that make up the excess, largest first
-	More    int     // how many other stacks have a part in the value
+	More    int     // so many stacks more have a part in the value
 }
 
-// Name returns the check's name: that of its flag, and for a baseline the metric.
+// Name is the check's name: that of the flag that asks for it, and for a baseline the metric.
 func (c *Check) Name() string {
 	switch c.Kind {
 	case Max:
@@ -97,7 +86,7 @@ func (c *Check) Name() string {
 	return "complete"
 }
 
-// Excess returns by how much the value exceeds the limit.
+// Excess is by how much the value is above the limit.
 func (c *Check) Excess() uint64 {
 	if c.Value < c.Limit {
 		return 0
@@ -105,7 +94,7 @@ func (c *Check) Excess() uint64 {
 	return c.Value - c.Limit
 }
 
-// Stack is the part of a value that a call stack has.
+// Stack is a call stack's part of a value.
 type Stack struct {
 	ID      uint32 // of one of the stacks that read the same
 	Metric  query.Metric
@@ -115,21 +104,21 @@ type Stack struct {
 	Suspect *query.Suspect // of Growth
 }
 
-// Result is the result of checking a recording.
+// Result is what came of a recording.
 type Result struct {
 	File       string
 	Source     *query.Source // open while the result is shown; nil if it could not be opened
-	Err        error         // why it could not be checked
+	Err        error         // it could not be checked
 	Checks     []Check
 	Suppressed []query.Suppression
 }
 
-// OK reports whether all conditions hold.
+// OK reports whether everything holds.
 func (r *Result) OK() bool {
 	return r.Err == nil && !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Failed })
 }
 
-// Ask checks a recording.
+// Ask puts the gate to a recording.
 func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppression, error) {
 	now, err := g.measure(ctx, s)
 	if err != nil {

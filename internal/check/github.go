@@ -57,8 +57,8 @@ func annotate(w io.Writer, file string, line uint32, title, text string) {
 	fmt.Fprintf(w, "::error %stitle=%s::%s\n", where, escapeProperty(title), escapeData(text))
 }
 
-// escapeData escapes text for the message of a workflow command, and escapeProperty for the value of a property, as the
-// toolkit of GitHub Actions (@actions/core) does.
+// escapeData makes text safe as the message of a workflow command, and escapeProperty as the value of a property.
+// Both do what the toolkit of GitHub Actions (@actions/core) does.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -67,8 +67,7 @@ func escapeProperty(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// place returns the source file and line of the innermost frame of the program's own code; "" if no frame has a source
-// file.
+// place is the source file and line of the innermost frame of the program's own code; "" if none has a source file.
 func place(frames []profile.Frame, root string) (file string, line uint32) {
 	for i := range frames {
 		f := &frames[i]
@@ -79,8 +78,8 @@ func place(frames []profile.Frame, root string) (file string, line uint32) {
 	return "", 0
 }
 
-// inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, it
-// returns the longest end of the name that is a file in the repository. Other names stay as they are.
+// inRepository makes the name of a source file relative to the repository. If the file was compiled elsewhere, the
+// longest end of its name that is a file in the repository counts. Any other name stays as it is.
 func inRepository(file, root string) string {
 	file = filepath.Clean(file)
 	if !filepath.IsAbs(file) {

@@ -45,7 +45,7 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit collects results as JUnit XML: a test suite for each recording, a test case for each check.
+// JUnit are results as JUnit XML: a test suite for each recording, a test case for each check.
 type JUnit struct{ doc junitSuites }
 
 // Add adds the result of a recording, which is open.

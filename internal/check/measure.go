@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// measured has the metrics of a gate for one recording.
+// measured is what the metrics of a gate are in one recording.
 type measured struct {
 	s       *query.Source
 	q       *query.Query
@@ -33,7 +33,7 @@ func (g *Gate) metrics() []query.Metric {
 	return slices.Compact(list)
 }
 
-// isLeak reports whether a metric is about leaks, some of which may be known.
+// isLeak reports whether a metric is one of leaks, which may be known.
 func isLeak(m query.Metric) bool { return m == query.Leaked || m == query.LeakedBlocks }
 
 func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Style says how results are written as text.
+// Style says how results read as text.
 type Style struct {
-	Exact  bool // exact numbers
+	Exact  bool // numbers in full
 	Stacks int  // call stacks of each check at most
 	Frames int  // lines of each call stack at most; negative: all
 }
@@ -32,7 +32,7 @@ func Amount(m query.Metric, n uint64, exact bool) string {
 	return humanize.Size(n)
 }
 
-// Text returns one line with the result of a check. Different numbers have different texts.
+// Text says in a line what a check found. Numbers that differ read differently.
 func (c *Check) Text(exact bool) string {
 	text := func(n uint64) string {
 		if Amount(c.Metric, c.Value, false) == Amount(c.Metric, c.Limit, false) && c.Value != c.Limit {
@@ -78,7 +78,7 @@ func (c *Check) mismatchText() string {
 	return "no block was freed by the wrong function"
 }
 
-// estimate returns a note that a value is an estimate.
+// estimate says of a value that it is one.
 func (c *Check) estimate(exact bool) string {
 	switch {
 	case !c.Estimate:
@@ -89,19 +89,19 @@ func (c *Check) estimate(exact bool) string {
 	return " ± " + Amount(c.Metric, uint64(math.Round(c.Error)), exact) + " (estimated)"
 }
 
-// First returns the first stacks of a check, at most limit, and how many more have a part in its value.
+// First are the first stacks of a check, at most limit, and how many more have a part in its value.
 func (c *Check) First(limit int) (list []Stack, more int) {
 	n := min(max(limit, 0), len(c.Stacks))
 	return c.Stacks[:n], len(c.Stacks) - n + c.More
 }
 
-// Part is the part of a check's value that a call stack has, as text: value, share and notes.
+// Part is a call stack's part in a check's value as text: its value, its share of all, and notes.
 type Part struct {
 	Value, Share string // Share may be ""
 	Notes        []string
 }
 
-// Part returns the part that a call stack has in the value.
+// Part says what part a call stack has in the value.
 func (c *Check) Part(s *Stack, exact bool) Part {
 	text := func(n uint64) string { return Amount(c.Metric, n, exact) }
 	size, count := humanize.Size, humanize.Short
@@ -130,7 +130,7 @@ func (c *Check) Part(s *Stack, exact bool) Part {
 	return p
 }
 
-// stackText returns a call stack without layout: its part, then its frames, a line each.
+// stackText writes a call stack without any layout: its part, then its frames, a line each.
 func stackText(s *query.Source, c *Check, st *Stack, style *Style) string {
 	p := c.Part(st, style.Exact)
 	if p.Share != "" {

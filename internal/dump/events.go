@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Events writes the events between two cuts, one for each line, with the marks and the names of memory among them. It
-// leaves out what is damaged, and then returns a *recording.DamageError.
+// Events writes the events between two cuts, one a line, and the marks and the names of memory among them. What is
+// damaged is left out; a *recording.DamageError tells of it at the end.
 func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
 	marks, ranges := newMarksAmong(d, from), newRangesAmong(d, from)
 	err := d.walk(ctx, from, to, marks, ranges)
@@ -39,7 +39,7 @@ func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong, r
 	})
 }
 
-// call is how the call of a function is written: its name, and what follows the arguments.
+// call is how the call of a function is written: its name, and what its kind has behind the arguments.
 type call struct{ name, kind string }
 
 var calls = func() (list [event.FuncCount]call) {
@@ -61,7 +61,8 @@ func callOf(f event.Func) call {
 	return call{name: "unknown"}
 }
 
-// text writes an event as a call: time, thread, the function with its arguments and result, the call stack, and notes.
+// text writes an event as a call: when, in which thread, the function with its arguments and result, the call stack,
+// and what else there is to say.
 func (d *Dumper) text(b []byte, n, alloc uint64, e *event.Event) []byte {
 	b = Seconds(b, e.Time, 12)
 	b = append(b, ' ')
@@ -120,8 +121,7 @@ func (d *Dumper) text(b []byte, n, alloc uint64, e *event.Event) []byte {
 	return b
 }
 
-// arguments writes the arguments of an allocation in the order of the function. The old block of a realloc has its own
-// line.
+// arguments writes those of an allocation as the function takes them. The old block of a realloc has its own line.
 func arguments(b []byte, e *event.Event) []byte {
 	switch e.Func {
 	case event.Calloc:
@@ -150,10 +150,10 @@ func arguments(b []byte, e *event.Event) []byte {
 	return b
 }
 
-// behind completes the arguments of a deallocation.
+// behind ends the arguments of a deallocation.
 func behind(b []byte, e *event.Event, c call) []byte {
 	if e.Func == event.ReallocFunc || e.Func == event.Reallocarray {
-		b = append(b, ", ..."...) // the new block is another event
+		b = append(b, ", ..."...) // what became of it is another event
 	}
 	b = append(b, c.kind...)
 	return append(b, ')')
@@ -192,7 +192,7 @@ func result(b []byte, addr uint64) []byte {
 	return appendHex(b, addr)
 }
 
-// block writes the name of a block: the number of its allocation, and its address if that is known.
+// block names a block: by the number of its allocation, and its address if that is known.
 func block(b []byte, number, addr uint64) []byte {
 	b = tail(b, "#", number)
 	if addr != 0 {

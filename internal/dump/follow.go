@@ -14,20 +14,20 @@ import (
 // followEvery is how often a Follower looks for more.
 const followEvery = 200 * time.Millisecond
 
-// Follower writes the events of recordings as text while they are being recorded. If there are several recordings, a
+// Follower writes the events of recordings as text while they are being written. If they are of several recordings, a
 // line
 //
 //	==> NAME <==
 //
-// precedes events of another recording than the lines before.
+// says whose events follow, whenever they are another's than the lines before.
 type Follower struct {
 	w      io.Writer
 	stop   chan struct{}
 	wait   sync.WaitGroup
 	mu     sync.Mutex // of ends
 	ends   map[string]chan struct{}
-	turn   sync.Mutex // of the fields below, and of w; held while writing, which may take long
-	latest string     // the recording whose events were written last
+	turn   sync.Mutex // of what follows, and of w: held while writing, which may take long
+	latest string     // whose events were written last
 	err    error
 }
 
@@ -58,7 +58,7 @@ func (f *Follower) End(path string) {
 	}
 }
 
-// Close writes all remaining events, stops, and returns the first error.
+// Close writes what there is, ends, and returns the first error.
 func (f *Follower) Close() error {
 	close(f.stop)
 	f.wait.Wait()
@@ -84,16 +84,16 @@ func (f *Follower) follow(path string, end <-chan struct{}) {
 	}
 }
 
-// trail is how far a recording has been printed.
+// trail is how far a recording was written out.
 type trail struct {
 	f     *Follower
 	path  string
 	r     *recording.Reader
 	cut   uint64
-	ended bool // the end of the recording was reached
+	ended bool // up to the recording's end
 }
 
-// catchUp writes new events. It reports false if nothing more can be written.
+// catchUp writes what is new. It reports false once nothing can be written any more.
 func (t *trail) catchUp() bool {
 	f := t.f
 	f.turn.Lock()
@@ -101,7 +101,7 @@ func (t *trail) catchUp() bool {
 	if t.r == nil {
 		r, err := recording.Open(t.path)
 		if err != nil {
-			return f.err == nil // it may appear later
+			return f.err == nil // it may come
 		}
 		t.r = r
 	} else if _, err := t.r.Refresh(); err != nil {

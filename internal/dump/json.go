@@ -6,7 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// object1 writes everything that is known of an event as a JSON object, without fields that do not apply.
+// object1 writes an event as an object of JSON: everything that is known of it. Fields that do not apply are left out.
 func (d *Dumper) object1(b []byte, n, alloc uint64, e *event.Event) []byte {
 	b = tail(b, `{"event":`, n)
 	b = strconv.AppendInt(append(b, `,"time_ns":`...), e.Time, 10)

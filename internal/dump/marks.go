@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
-// Marks writes the marks with the names that --at takes: the second mark of a name is NAME#2.
+// Marks writes the marks. Their names are those by which they are asked for: a second one of a name is NAME#2.
 func (d *Dumper) Marks() error {
 	if !d.json {
 		d.printf("%14s %-9s  %s\n", "time", "by", "name")
@@ -60,14 +60,14 @@ func (d *Dumper) markLine(m *event.Mark, name string) {
 	d.write(d.line)
 }
 
-// marksAmong are the marks that are still to be written among the events.
+// marksAmong are the marks that are still to come among the events.
 type marksAmong struct {
 	d     *Dumper
 	marks []event.Mark
 	names []string
 }
 
-// newMarksAmong begins with the first mark that is not before a cut.
+// newMarksAmong begins with the first mark that does not lie before a cut.
 func newMarksAmong(d *Dumper, from uint64) *marksAmong {
 	a := &marksAmong{d: d, marks: d.r.Marks()}
 	a.names = timeref.Names(a.marks)
@@ -77,7 +77,7 @@ func newMarksAmong(d *Dumper, from uint64) *marksAmong {
 	return a
 }
 
-// cut returns the cut of the next mark.
+// cut is that of the next mark.
 func (a *marksAmong) cut() uint64 {
 	cut, _ := a.d.r.MarkCut(&a.marks[0])
 	return cut
@@ -93,7 +93,8 @@ func (a *marksAmong) before(n uint64, t int64) {
 	}
 }
 
-// upTo writes the remaining marks before a cut; all of them if nothing follows the cut.
+// upTo writes the marks that are left up to a cut, which itself belongs to what comes after it; all of them if nothing
+// does.
 func (a *marksAmong) upTo(cut uint64) {
 	_, last := a.d.r.Cuts()
 	for len(a.marks) > 0 && (cut >= last && !a.d.goesOn || a.cut() < cut) {

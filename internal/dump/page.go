@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 )
 
-// part is the space that blocks of one type, or columns of one name, take in the file.
+// part is what blocks of one type, or columns of one name, take of the file.
 type part struct {
 	Type     string `json:"type"`
 	Column   string `json:"column,omitempty"` // "" for all blocks of the type
@@ -19,7 +19,7 @@ type part struct {
 	Unpacked int64  `json:"unpacked"`
 }
 
-// page is the content of Page.
+// page is what Page tells.
 type page struct {
 	File     string   `json:"file"`
 	Version  string   `json:"version"`
@@ -48,8 +48,7 @@ type page struct {
 	Parts    []part   `json:"parts"`
 }
 
-// Page writes one page on the content of the file, and what takes up its space. It reads all blocks, but decodes no
-// events.
+// Page writes one page on what the file holds, and what takes its room. It reads all blocks, but decodes no events.
 func (d *Dumper) Page() error {
 	p := d.page()
 	if d.json {
@@ -101,8 +100,7 @@ func (d *Dumper) page() *page {
 	pr := r.Process()
 	p := &page{File: r.Name(), Version: "", Bytes: r.Size(), PID: pr.PID, Parent: pr.Parent, Args: pr.Args, Exe: pr.Exe,
 		Recorder: pr.Recorder,
-		Lost:     r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(),
-		Nodes:   r.Nodes().Len(),
+		Lost:     r.Health().LostEvents, Threads: len(r.Threads()), Modules: len(r.Modules()), PCs: r.PCs().Len(), Nodes: r.Nodes().Len(),
 		Samples: len(r.Samples()), Marks: len(r.Marks()), Ranges: len(r.Ranges()), Notes: append([]string{},
 			r.Health().Notes...)}
 	for _, n := range r.Regions() {

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Ranges writes the names that the program gave to its memory.
+// Ranges writes the names that the program has given to its memory.
 func (d *Dumper) Ranges() error {
 	if !d.json {
 		d.printf("%14s %8s %16s %16s %14s  %s\n", "time", "tid", "start", "end", "bytes", "name")
@@ -37,7 +37,7 @@ func (d *Dumper) namedRange(n *event.NamedRange) {
 	}{n.Name, n.Time, n.Thread, n.Event, hexText(n.Start), n.Size})
 }
 
-// rangesAmong are the names that are still to be written among the events, and those that memory has so far.
+// rangesAmong are the names that are still to come among the events, and those that memory has by now.
 type rangesAmong struct {
 	d     *Dumper
 	list  []event.NamedRange
@@ -50,7 +50,7 @@ type namedSpan struct {
 	name       string
 }
 
-// newRangesAmong begins with the first name that is not before a cut.
+// newRangesAmong begins with the first name that does not lie before a cut.
 func newRangesAmong(d *Dumper, from uint64) *rangesAmong {
 	a := &rangesAmong{d: d, list: d.r.Ranges()}
 	for len(a.list) > 0 && a.list[0].Event < from {
@@ -59,7 +59,7 @@ func newRangesAmong(d *Dumper, from uint64) *rangesAmong {
 	return a
 }
 
-// take applies the next name, and returns it.
+// take has the next name hold, and returns it.
 func (a *rangesAmong) take() *event.NamedRange {
 	n := &a.list[0]
 	a.list = a.list[1:]
@@ -85,7 +85,7 @@ func (a *rangesAmong) take() *event.NamedRange {
 	return n
 }
 
-// of returns the name that an address has so far.
+// of is the name that an address has by now.
 func (a *rangesAmong) of(addr uint64) (string, bool) {
 	i := sort.Search(len(a.spans), func(i int) bool { return a.spans[i].end > addr })
 	if addr == 0 || i == len(a.spans) || a.spans[i].start > addr {
@@ -101,7 +101,8 @@ func (a *rangesAmong) before(n uint64) {
 	}
 }
 
-// upTo writes the remaining names before a cut; all of them if nothing follows the cut.
+// upTo writes those that are left up to a cut, which itself belongs to what comes after it; all of them if nothing
+// does.
 func (a *rangesAmong) upTo(cut uint64) {
 	_, last := a.d.r.Cuts()
 	for len(a.list) > 0 && (cut >= last && !a.d.goesOn || a.list[0].Event < cut) {
@@ -123,14 +124,14 @@ func (a *rangesAmong) line(n *event.NamedRange) {
 	d.write(d.line)
 }
 
-// text adds the name of its address to an event, if it has one.
+// text adds to an event the name of its address, if it has one.
 func (a *rangesAmong) text(b []byte, e *event.Event) []byte {
 	name, ok := a.of(e.Addr)
 	switch {
 	case !ok:
 		return b
 	case a.d.json:
-		text, _ := json.Marshal(name) // cannot fail for a string
+		text, _ := json.Marshal(name) // a string always can be
 		return append(append(append(b[:len(b)-1], `,"range":`...), text...), '}')
 	}
 	return append(append(b, " in "...), printable(name)...)

@@ -7,8 +7,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Regions writes the notes of regions: where threads entered and left them, and which events are known to have happened
-// earlier.
+// Regions writes the notes of regions: where threads entered and left some, and of which events it is known that they
+// happened earlier.
 func (d *Dumper) Regions() error {
 	if !d.json {
 		d.printf("%14s %8s %12s %12s %-6s %s\n", "time", "tid", "events", "allocations", "what", "region")
@@ -22,8 +22,7 @@ func (d *Dumper) Regions() error {
 		what, text := "enter", printable(n.Title())
 		switch {
 		case n.Late != event.NotLate:
-			what, text = "late", "the "+lateKind(n).String()+" that comes next was before the latest "+
-				strconv.FormatUint(uint64(n.Back), 10)
+			what, text = "late", "the "+lateKind(n).String()+" that comes next was before the latest "+strconv.FormatUint(uint64(n.Back), 10)
 		case n.Leaves > 0:
 			what = "leave"
 			if n.Leaves > 1 {
@@ -35,7 +34,7 @@ func (d *Dumper) Regions() error {
 	return d.err
 }
 
-// lateKind returns the kind of the event that a note is about.
+// lateKind is the kind of the event that a note is of.
 func lateKind(n *event.RegionNote) event.Kind {
 	if n.Late == event.LateFree {
 		return event.Free

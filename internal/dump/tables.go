@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// Threads writes the threads, with the indexes that events have in JSON.
+// Threads writes the threads. Their indexes are those that events have in JSON.
 func (d *Dumper) Threads() error {
 	if !d.json {
 		d.printf("%6s %8s %14s  %s\n", "index", "tid", "start", "name")
@@ -64,7 +64,7 @@ func (d *Dumper) Modules() error {
 	return d.err
 }
 
-// Samples writes the samples of the process's resident memory.
+// Samples writes what the kernel said of the process's memory.
 func (d *Dumper) Samples() error {
 	if !d.json {
 		d.printf("%14s %14s %14s %14s %14s %10s %10s %14s %14s\n", "time", "resident", "proportional", "virtual",
@@ -83,8 +83,7 @@ func (d *Dumper) Samples() error {
 				SystemFree   int64 `json:"system_available"`
 				SystemCached int64 `json:"system_cached"`
 				Threads      int64 `json:"threads"`
-			}{s.Time, s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree,
-				s.SystemCached, s.Threads})
+			}{s.Time, s.RSS, s.PSS, s.Virtual, s.Swap, s.MinorFaults, s.MajorFaults, s.SystemFree, s.SystemCached, s.Threads})
 			continue
 		}
 		d.printf("%14s", Seconds(nil, s.Time, 0))
@@ -114,8 +113,8 @@ type frame struct {
 	Inlined  bool   `json:"inlined,omitempty"`
 }
 
-// Stacks writes the calling-context tree, a node for each line: its parent, its address, and the functions there,
-// inlined ones first. A stack id names a node, and so all nodes from it to its root.
+// Stacks writes the calling-context tree, a node a line: its parent, its address, and the functions there, those that
+// were inlined first. A stack id names a node and so all nodes from it to its root.
 func (d *Dumper) Stacks() error {
 	modules := make(map[uint32]event.Module)
 	for _, m := range d.r.Modules() {
@@ -193,5 +192,5 @@ func offset(pc event.PC, m event.Module) string {
 
 func hexText(v uint64) string { return string(appendHex(nil, v)) }
 
-// printable returns a name as one line that is safe for a terminal.
+// printable is a name as a terminal may get it, in a line.
 func printable(s string) string { return escape.Terminal(s) }

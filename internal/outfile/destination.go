@@ -1,5 +1,5 @@
-// Package outfile writes files for users. A file appears under its name when it is complete. If the program is
-// interrupted, nothing is left behind.
+// Package outfile writes files for users. A file appears under its name when it is complete; what is interrupted
+// leaves nothing behind.
 package outfile
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 )
 
-// Destination is where the files made from recordings go: to a stream, to one file, or to a file for each recording.
+// Destination is where what is made of recordings goes: to a stream, to one file, or to a file for each recording.
 type Destination struct {
 	Stdout    io.Writer // nil: to files
 	File      string    // "": named after the recording, in Dir
 	Dir       string
 	Extension string
-	Names     io.Writer // receives the name of each file; nil: nothing does
+	Names     io.Writer // gets the name of each file; nil: nobody needs it
 }
 
-// Name returns a recording's name without folder and extension.
+// Name is a recording's name without folder and extension.
 func Name(recording string) string { return strings.TrimSuffix(filepath.Base(recording), ".htap") }
 
-// Path returns the file for a recording.
+// Path is the file that a recording goes to.
 func (d *Destination) Path(recording string) string {
 	if d.File != "" {
 		return d.File
@@ -46,7 +46,7 @@ func (d *Destination) Distinct(recordings []string) error {
 	return nil
 }
 
-// Write calls fill with a stream, and gives the file its name when it is complete.
+// Write calls fill with a stream, and puts the file in its place when it is complete.
 func (d *Destination) Write(recording string, fill func(io.Writer) error) error {
 	if d.Stdout != nil {
 		return QuietPipe(fillBuffered(d.Stdout, fill))
@@ -64,7 +64,7 @@ func (d *Destination) Write(recording string, fill func(io.Writer) error) error 
 	return nil
 }
 
-// QuietPipe returns nil for the error of a pipe whose reader has ended, as in heaptap dump FILE | head.
+// QuietPipe makes a success of the error that a reader has seen enough: heaptap dump FILE | head.
 func QuietPipe(err error) error {
 	if errors.Is(err, syscall.EPIPE) {
 		return nil

@@ -23,20 +23,6 @@ func SameFile(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// Free reports an error if a file may not be written: it is a folder, or it exists and force is not given.
-func Free(path string, force bool) error {
-	st, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil
-	case st.IsDir():
-		return fmt.Errorf("%s: is a folder; -o names a file", path)
-	case !force:
-		return fmt.Errorf("%s: exists already (--force replaces it)", path)
-	}
-	return nil
-}
-
 func fillBuffered(w io.Writer, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if err := fill(b); err != nil {
@@ -45,8 +31,8 @@ func fillBuffered(w io.Writer, fill func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// File writes a file under a temporary name and renames it when it is complete. If a signal ends the program, the
-// temporary file is removed.
+// File writes a file under another name first: under its own name there is never half of one. A signal that ends
+// the program removes what was written.
 func File(path string, fill func(io.Writer) error) (err error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() && !st.IsDir() { // a pipe, a device
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -56,7 +42,7 @@ func File(path string, fill func(io.Writer) error) (err error) {
 		return errors.Join(fillBuffered(f, fill), f.Close())
 	}
 	half := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d", filepath.Base(path), os.Getpid()))
-	var making sync.Mutex // a signal is handled either before or after the file is created
+	var making sync.Mutex // a signal comes before the file is made, or after
 	defer onSignal(func() {
 		making.Lock()
 		os.Remove(half)
@@ -78,11 +64,11 @@ func File(path string, fill func(io.Writer) error) (err error) {
 	return os.Rename(half, path)
 }
 
-// onSignal calls clean before a signal ends the program, until stop is called.
+// onSignal calls clean when a signal is about to end the program, and then lets the signal do so. stop ends that.
 func onSignal(clean func()) (stop func()) {
 	signals := slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	c, done := make(chan os.Signal, 1), make(chan struct{})
-	if len(signals) > 0 { // without any, Notify would take all
+	if len(signals) > 0 { // of none, Notify would take all
 		signal.Notify(c, signals...)
 	}
 	go func() {
