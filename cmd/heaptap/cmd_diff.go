@@ -63,39 +63,49 @@ docs/queries.md says how rows are matched.`,
 		if err != nil {
 			return err
 		}
-		err = func() error {
-			w := cmd.OutOrStdout()
-			if tree {
-				if !cmd.Flags().Changed("limit") {
-					o.Limit = 0
-				}
-				if !cmd.Flags().Changed("by") {
-					before.Query.By, after.Query.By = query.ByFunction, query.ByFunction
-				}
-				t, err := diff.CompareTrees(cmd.Context(), before, after, trim)
-				switch {
-				case err != nil:
-					return err
-				case q.json:
-					return answer.Write(w, answer.NewDiffTree(before.Source, after.Source, t, before.Query.By))
-				}
-				return view.DiffTree(w, before.Source, after.Source, t, trim, o)
-			}
-			t, err := diff.Compare(cmd.Context(), before, after)
-			if err != nil {
-				return err
-			}
-			if self {
-				t.SortSelf()
-			}
-			if q.json {
-				return answer.Write(w, answer.NewDiff(before.Source, after.Source, t, before.Query.By, o.Page))
-			}
-			return view.Diff(w, before.Source, after.Source, t, o)
-		}()
+		if tree {
+			err = q.diffTree(cmd, before, after, trim, o)
+		} else {
+			err = q.diffTable(cmd, before, after, self, o)
+		}
 		return errors.Join(err, closeBoth())
 	}
 	return cmd
+}
+
+// diffTable writes a table of what has changed.
+func (q *queryFlags) diffTable(cmd *cobra.Command, before, after diff.Side, self bool, o view.QueryOptions) error {
+	t, err := diff.Compare(cmd.Context(), before, after)
+	if err != nil {
+		return err
+	}
+	if self {
+		t.SortSelf()
+	}
+	w := cmd.OutOrStdout()
+	if q.json {
+		return answer.Write(w, answer.NewDiff(before.Source, after.Source, t, before.Query.By, o.Page))
+	}
+	return view.Diff(w, before.Source, after.Source, t, o)
+}
+
+// diffTree writes a call tree with what has changed.
+func (q *queryFlags) diffTree(cmd *cobra.Command, before, after diff.Side, trim query.Trim, o view.QueryOptions) error {
+	if !cmd.Flags().Changed("limit") {
+		o.Limit = 0
+	}
+	if !cmd.Flags().Changed("by") {
+		before.Query.By, after.Query.By = query.ByFunction, query.ByFunction
+	}
+	t, err := diff.CompareTrees(cmd.Context(), before, after, trim)
+	if err != nil {
+		return err
+	}
+	w := cmd.OutOrStdout()
+	if q.json {
+		return answer.Write(w, answer.NewDiffTree(before.Source, after.Source, t, before.Query.By))
+	}
+	return view.DiffTree(w, before.Source, after.Source, t, trim, o)
 }
 
 // sides opens the two recordings, or one for both sides, and makes the query about each.

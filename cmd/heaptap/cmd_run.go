@@ -102,7 +102,8 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 	r.configs.add(f)
 	f.BoolVar(&r.freeStacks, "free-stacks", false,
 		"record the call stack of each deallocation, too: it shows where memory is freed twice; costs time and disk")
-	f.BoolVar(&r.addresses, "addresses", false, "record the address of each block, too; costs up to a byte for each event")
+	f.BoolVar(&r.addresses, "addresses", false,
+		"record the address of each block, too; costs up to a byte for each event")
 	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE` or to the "+
 		"file descriptor of that number")
 	f.StringSliceVar(&r.exportTo, "export", nil, "also export each complete recording in this `FORMAT`, to a file "+

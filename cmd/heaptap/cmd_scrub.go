@@ -74,7 +74,8 @@ type scrubFlags struct {
 
 // add declares the flags for a command that does something else, too.
 func (s *scrubFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&s.on, "scrub", false, "replace paths, host, arguments, threads and marks by pseudonyms, as heaptap scrub does")
+	f.BoolVar(&s.on, "scrub", false,
+		"replace paths, host, arguments, threads and marks by pseudonyms, as heaptap scrub does")
 	f.BoolVar(&s.functions, "scrub-functions", false, "with --scrub: functions and static variables, too")
 	f.StringVar(&s.salt, "salt", "", "with --scrub: make pseudonyms with this `TEXT`; default: new ones each time")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 
 func newSourceCommand() *cobra.Command {
 	var paths, maps []string
-	context := 2
+	around := 2
 	cmd := &cobra.Command{
 		Use:   "source [flags] FILE [SOURCE[:LINE]|FUNCTION]",
 		Short: "Show the lines of a source file or a function with what they allocate",
@@ -59,11 +60,11 @@ are shown all the same, and a line says so.
 	cmd.Flags().StringArrayVar(&paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
 	cmd.Flags().StringArrayVar(&maps, "source-map", nil,
 		"`FROM=TO`: replace the beginning of recorded paths; may be repeated")
-	cmd.Flags().IntVar(&context, "context", context, "show `N` lines around those with numbers, or around LINE")
+	cmd.Flags().IntVar(&around, "context", around, "show `N` lines around those with numbers, or around LINE")
 	cmd.Flags().Lookup("limit").Usage = "show `N` functions of that name, or files, at most; 0: all"
 	cmd.Flags().Lookup("skip").Usage = "leave out the first `N` of them"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if context < 0 {
+		if around < 0 {
 			return usagef("source: --context must not be negative")
 		}
 		finder := &source.Finder{Paths: paths}
@@ -76,20 +77,13 @@ are shown all the same, and a line says so.
 		}
 		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			if len(args) == 1 {
-				about.By = query.ByFile
-				t, err := query.Flat(cmd.Context(), s, about)
-				if err == nil && q.json {
-					return answer.Write(w, answer.NewTop(s, t, about.By, o.Page))
-				} else if err == nil {
-					err = view.Top(w, s, t, o)
-				}
-				return err
+				return q.listFiles(cmd.Context(), w, s, about, o)
 			}
 			l, err := annotate.Ask(cmd.Context(), s, about, args[1], finder)
 			if err != nil {
 				return err
 			}
-			l.Context = context
+			l.Context = around
 			if q.json {
 				return answer.Write(w, answer.NewSource(s, l, o.Page))
 			}
@@ -97,4 +91,18 @@ are shown all the same, and a line says so.
 		})
 	}
 	return cmd
+}
+
+// listFiles writes a table of the source files of a recording.
+func (q *queryFlags) listFiles(ctx context.Context, w io.Writer, s *query.Source, about *query.Query,
+	o view.QueryOptions) error {
+	about.By = query.ByFile
+	t, err := query.Flat(ctx, s, about)
+	if err != nil {
+		return err
+	}
+	if q.json {
+		return answer.Write(w, answer.NewTop(s, t, about.By, o.Page))
+	}
+	return view.Top(w, s, t, o)
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
-// elsewhere is a flag of heaptap run that comes from somewhere else than the command line.
+// elsewhere is a value of a flag of heaptap run that comes from the environment or a file.
 type elsewhere struct {
-	value string // as one writes it; lists by commas
-	// What the agent alone, under plain LD_PRELOAD, makes of the variable: it does it (and, if wrong is given, says so
-	// of such a value), or else tells that only heaptap run does.
+	value string // as a user writes it; lists with commas
+	// Whether the agent alone, with plain LD_PRELOAD, obeys the variable. If so, it rejects the value wrong, if that is
+	// given. Otherwise it says that only heaptap run does it.
 	alone bool
 	wrong string
 }
 
-// settings has each flag of heaptap run but --config and --print-config.
+// settings has each flag of heaptap run except --config and --print-config.
 var settings = map[string]elsewhere{
 	"mode": {"sampled", true, "fast"}, "sample": {"64KiB", true, "some"}, "sample-calls": {"1k", true,
 		"1x"}, "stack-min": {"1KiB", true, "big"},
@@ -84,7 +84,7 @@ func eachFlag(t *testing.T, f func(flag *pflag.Flag, e elsewhere)) {
 	}
 }
 
-// loaded is what heaptap run makes of a command line, where nothing but args is given by it.
+// loaded returns the command heaptap run after it has read args, the environment and a file.
 func loaded(t *testing.T, file string, args ...string) *cobra.Command {
 	t.Helper()
 	cmd := newRunCommand()
@@ -145,8 +145,8 @@ func TestFlagsFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestVariablesAlone gives each variable to a program under plain LD_PRELOAD: the agent does what it says, or tells in
-// one line that it does not.
+// TestVariablesAlone gives each variable to a program with plain LD_PRELOAD: the agent obeys it, or says in one line
+// that it does not.
 func TestVariablesAlone(t *testing.T) {
 	dir := t.TempDir()
 	library := filepath.Join(dir, "libheaptap.so")

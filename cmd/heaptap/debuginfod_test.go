@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// TestDebuginfod: of a stripped program, a server that the user names has the debug information. Without one nobody is
+// TestDebuginfod: the debug information of a stripped program comes from the user's server. Without one, no server is
 // asked.
 func TestDebuginfod(t *testing.T) {
 	t.Parallel()
@@ -85,8 +85,7 @@ func TestDebuginfod(t *testing.T) {
 	}
 }
 
-// TestImpatience: who does not want to wait for a download ends that by Ctrl-C. The recording is completed all the
-// same.
+// TestImpatience: Ctrl-C ends the wait for a download. The recording is still completed.
 func TestImpatience(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

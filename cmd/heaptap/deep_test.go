@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestDeepRecursion: a recursion that allocates on its way down has as many call stacks as frames. Twice as deep, it may
-// take twice as long, not four times.
+// TestDeepRecursion: a recursion that allocates on its way down has as many call stacks as frames. Commands may take
+// twice as long when it is twice as deep, not four times.
 func TestDeepRecursion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -30,14 +30,15 @@ func TestDeepRecursion(t *testing.T) {
 		"leaks --suppressions " + rules,
 		"check --max-peak 1 --format junit", "check --max-peak 100G --baseline " + files[0],
 		"export -f callgrind", "export -f firefox",
-		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof", "export -f perfetto"} {
+		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof",
+		"export -f perfetto"} {
 		// Other work on the machine makes either measurement longer: the best of three tries counts.
 		var took [2]time.Duration
 		for try, linear := 0, false; try < 3 && !linear; try++ {
 			for i, file := range files {
 				took[i] = cpuTime(t, text, file, filepath.Join(dir, "out"))
 			}
-			// What does not depend on the depth, and garbage collection, make up for half a second at most.
+			// Garbage collection and everything else that does not depend on the depth take at most half a second.
 			linear = took[1] <= 3*took[0]+500*time.Millisecond
 			if !linear && try == 2 {
 				t.Errorf("%s: %v of CPU at 20,000 frames, %v at 40,000", text, took[0], took[1])

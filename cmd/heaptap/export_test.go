@@ -47,7 +47,7 @@ func TestExtremeExports(t *testing.T) {
 	}
 }
 
-// TestFormats holds that formats can be told apart, and say what they are.
+// TestFormats: every format has its own name and a complete description.
 func TestFormats(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range formats.All {

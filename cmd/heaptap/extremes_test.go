@@ -20,10 +20,11 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// extremeCommands are what every command is asked about an extreme recording, by its name: FILE is the recording, OUT a
-// file that may be written. A command that reads no recording has none. Whoever adds a command adds its cases here.
+// extremeCommands are the arguments with which each command reads extreme recordings: FILE is the recording, OUT a file
+// that may be written. Commands that read no recording have none. A new command needs its cases here.
 var extremeCommands = map[string][]string{
-	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil, "run": nil, "version": nil,
+	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil,
+	"run": nil, "version": nil,
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
@@ -54,7 +55,7 @@ var extremeCommands = map[string][]string{
 	"verify": {"FILE", "--json FILE", "-v FILE"},
 }
 
-// extremes make the recordings.
+// extremes write the recordings.
 var extremes = map[string]func(t *testing.T, path string){
 	"empty":     writeEmpty,
 	"one event": writeOne,
@@ -64,8 +65,8 @@ var extremes = map[string]func(t *testing.T, path string){
 	"stripped":  recordStripped,
 }
 
-// TestExtremes asks all commands about recordings that have next to nothing in them, or strange things: an answer comes
-// within seconds, and is text that a terminal takes, or valid JSON.
+// TestExtremes runs all commands on recordings that are nearly empty or very unusual: they answer within seconds, with
+// text that is safe for a terminal, or with valid JSON.
 func TestExtremes(t *testing.T) {
 	t.Parallel()
 	for name, write := range extremes {
@@ -115,7 +116,7 @@ func askExtreme(t *testing.T, path, line string) {
 		validJSON(t, line, out.Bytes())
 		return
 	}
-	// What is for programs as well, or was asked for in full, has names in full.
+	// Output for programs, and output without limits, has complete names.
 	plainText(t, line, out.String(), slices.Contains(args, "0") || slices.Contains(args, "--suggest") ||
 		args[0] == "dump")
 }
@@ -133,7 +134,7 @@ func validJSON(t *testing.T, line string, b []byte) {
 	}
 }
 
-// plainText checks that an answer is text for people: no control characters, nor lines that nobody can read.
+// plainText checks that an answer is readable text: without control characters and overlong lines.
 func plainText(t *testing.T, line, text string, long bool) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }); i >= 0 {
@@ -155,7 +156,7 @@ func plainText(t *testing.T, line, text string, long bool) {
 	}
 }
 
-// extreme is a recording that is written by hand.
+// extreme is a handmade recording.
 type extreme struct {
 	t *testing.T
 	w *recording.Writer
@@ -194,10 +195,11 @@ func writeOne(t *testing.T, path string) {
 	x.finish(0, nil)
 }
 
-// writeNames has names as hostile as they may come: long, in other scripts, with control characters, no UTF-8.
+// writeNames has hostile names: long, in other scripts, with control characters, not UTF-8.
 func writeNames(t *testing.T, path string) {
 	x := newExtreme(t, path)
-	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500), "größe::λ<名前>::операция()",
+	names := []string{strings.Repeat("std::vector<größe, ", 500) + strings.Repeat(">", 500),
+		"größe::λ<名前>::операция()",
 		"a\tb\nc\x1b[31md\x07\x00e",
 		"\xff\xfe not UTF-8 \x80", "\u202eright to left\u200b", strings.Repeat("名",
 			4000), "operator()<\"quoted\" & 'quoted'>\\", " "}
@@ -242,7 +244,7 @@ func writeTwice(t *testing.T, path string) {
 	}
 }
 
-// writeDeep has a recursion of 5,000 frames that allocates at one in so many of these depths.
+// writeDeep has a recursion of 5,000 frames that allocates at every so many frames.
 func writeDeep(t *testing.T, path string, every uint32) {
 	x := newExtreme(t, path)
 	x.w.Thread(0, event.Thread{TID: 7})

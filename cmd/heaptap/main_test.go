@@ -64,7 +64,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// buildC is `cc ARGS`: runs gcc in the script's folder, and skips the script where there is none.
+// buildC is `cc ARGS`: it runs gcc in the script's folder.
 func buildC(ts *testscript.TestScript, neg bool, args []string) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -75,8 +75,8 @@ func buildC(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// plain builds heaptap as users have it into a folder and returns that. This binary may be one with the race detector,
-// which takes very long over millions of events and thousands of commands.
+// plain builds heaptap as users have it, and returns the folder. This test binary may have the race detector, which is
+// very slow on millions of events and thousands of commands.
 var plain = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "heaptap-plain-")
 	if err != nil {
@@ -102,14 +102,14 @@ func (m tidy) Run() int {
 		panic(err)
 	}
 	os.Unsetenv("DEBUGINFOD_URLS")   // which some distributions set: tests must not wait for servers
-	if signal.Ignored(unix.SIGHUP) { // as under nohup: what the tests start would inherit it, and not what is handled
+	if signal.Ignored(unix.SIGHUP) { // as with nohup: children inherit ignored signals, but not handled ones
 		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
 	defer func() { os.RemoveAll(plainDir) }()
 	return m.M.Run()
 }
 
-// usePlain is `plain`: from there on heaptap is the plain one.
+// usePlain is `plain`: from here on, heaptap is the one without the race detector.
 func usePlain(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: plain")
@@ -136,7 +136,7 @@ func execStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// makeNewer is `newer FROM TO`: copies a recording and gives it a format version of the future.
+// makeNewer is `newer FROM TO`: it copies a recording and sets a format version of the future.
 func makeNewer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: newer FROM TO")
@@ -147,7 +147,7 @@ func makeNewer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o644))
 }
 
-// command prepares this binary as a command of the given name.
+// command prepares this test binary as a command of a name.
 func command(t *testing.T, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name) // testscript.Main put it there
@@ -178,8 +178,9 @@ func atHome(t *testing.T, path string, args []string) *exec.Cmd {
 func TestNearest(t *testing.T) {
 	flags := []string{"output", "quiet", "spill-limit", "top"}
 	for word, want := range map[string]string{
-		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit", "spill-limit=5": "spill-limit",
-		"tpo": "top", "banana": "", "x": "",
+		"ouput": "output", "out": "output", "quite": "quiet", "spil-limit": "spill-limit",
+		"spill-limit=5": "spill-limit",
+		"tpo":           "top", "banana": "", "x": "",
 	} {
 		if got := spelling.Nearest(word, flags); got != want {
 			t.Errorf("spelling.Nearest(%q) = %q, expected %q", word, got, want)

@@ -43,11 +43,10 @@ func writeRank(t *testing.T, path string, rank int) {
 	}
 }
 
-// TestMergeMemory: what merging takes depends on the number of call stacks, not on that of the recordings; and 64
-// descriptors are enough for any number.
+// TestMergeMemory: the memory for merging depends on the number of call stacks, not of recordings, and 64 descriptors
+// are enough for any number of them.
 func TestMergeMemory(t *testing.T) {
-	// Not in parallel: what a command is said to have taken at most is not less than what this process had when it
-	// started it.
+	// Not in parallel: the largest resident set of a command includes that of this process when it started it.
 	dir := t.TempDir()
 	const ranks = 50
 	for i := range ranks {

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-// terminal is a pseudo-terminal with an interactive shell, as a user sits before it.
+// terminal is a pseudo-terminal with an interactive shell.
 type terminal struct {
 	t      *testing.T
 	master *os.File
@@ -25,7 +25,7 @@ type terminal struct {
 	dir    string
 
 	mu   sync.Mutex
-	text string // what came and was not yet matched
+	text string // output that was not matched yet
 }
 
 // newTerminal starts bash with job control on a pseudo-terminal of its own.
@@ -96,7 +96,7 @@ func (term *terminal) keys(text string) {
 	}
 }
 
-// expect waits until what came matches, takes that away, and returns the match.
+// expect waits until the output matches, removes everything up to the match, and returns the match.
 func (term *terminal) expect(pattern string) []string {
 	term.t.Helper()
 	re := regexp.MustCompile("(?m)" + pattern)
@@ -149,7 +149,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	term.expect(`status 42\n`)
 }
 
-// TestTerminalCtrlCEnds: a target that does nothing about Ctrl-C dies of it, and the shell hears of that.
+// TestTerminalCtrlCEnds: Ctrl-C kills a target that does not handle it, and the shell sees that.
 func TestTerminalCtrlCEnds(t *testing.T) {
 	term := newTerminal(t)
 	for _, c := range []struct{ key, status string }{{"\x03", "130"}, {"\x1c", "131"}} {
@@ -169,8 +169,9 @@ func TestTerminalCtrlCEnds(t *testing.T) {
 
 func TestTerminalCtrlZ(t *testing.T) {
 	term := newTerminal(t)
-	// A target that says when it goes on. It gets its lines from the terminal, too.
-	term.line(`heaptap run -q -o z.htap -- bash -c 'trap "echo goes on" CONT; echo started; while read -r line; do echo "read $line"; done'`)
+	// This target says when it continues. It reads lines from the terminal.
+	term.line(`heaptap run -q -o z.htap -- bash -c 'trap "echo goes on" CONT; echo started; ` +
+		`while read -r line; do echo "read $line"; done'`)
 	term.expect(`started\n`)
 	term.line("one")
 	term.expect(`read one\n`)
@@ -186,7 +187,7 @@ func TestTerminalCtrlZ(t *testing.T) {
 	term.expect(`\$ $`)
 	term.line("bg")
 	term.expect(`(?s:\$ .*goes on\n|goes on\n\$ )`) // the shell and the target, in any order
-	// It reads from the terminal in the background, and is stopped for that.
+	// It reads from the terminal in the background, which stops it.
 	term.line("until jobs -s | grep -q .; do sleep 0.02; done; jobs -s | wc -l; fg")
 	term.expect(`^1\n`)
 	term.line("three")
@@ -218,7 +219,7 @@ func TestTerminalKill(t *testing.T) {
 	}
 }
 
-// TestTerminalClosed: the shell and its terminal go; the target is hung up upon, and what it did is kept.
+// TestTerminalClosed: the shell and its terminal end; the target gets SIGHUP, and its recording is kept.
 func TestTerminalClosed(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o h.htap -- sh -c 'echo started $$; exec sleep 100'")
@@ -243,7 +244,7 @@ func TestTerminalClosed(t *testing.T) {
 	})
 }
 
-// TestTerminalProgram: a full-screen program's settings are as without heaptap, and so is its window's size.
+// TestTerminalProgram: a full-screen program has the same terminal settings and window size as without heaptap.
 func TestTerminalProgram(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o p.htap -- sh -c 'stty size; test -t 0 && test -t 1 && test -t 2 && echo all; stty " +
@@ -251,10 +252,11 @@ func TestTerminalProgram(t *testing.T) {
 	term.expect(`33 77\nall\nsame\n`)
 }
 
-// TestTerminalExport: on a terminal, exports go to files, and nothing binary to the screen.
+// TestTerminalExport: if stdout is a terminal, exports go to files.
 func TestTerminalExport(t *testing.T) {
 	term := newTerminal(t)
 	term.line("heaptap run -q -o a.htap -- true; heaptap export -f pprof -o - a.htap; echo status $?; heaptap " +
 		"export -f pprof a.htap; ls -A")
-	term.expect(`heaptap: export: pprof is binary and stdout a terminal; -o names a file [^\n]*\nstatus 125\na\.pb\.gz\n(?s:.*)a\.htap\s+a\.pb\.gz`)
+	term.expect(`heaptap: export: pprof is binary and stdout a terminal; -o names a file ` +
+		`[^\n]*\nstatus 125\na\.pb\.gz\n(?s:.*)a\.htap\s+a\.pb\.gz`)
 }

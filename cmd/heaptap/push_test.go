@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestExtremePush sends recordings that have next to nothing in them, or strange things.
+// TestExtremePush sends recordings that are nearly empty or very unusual.
 func TestExtremePush(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,

@@ -8,11 +8,13 @@ import (
 	"testing"
 )
 
-// FuzzConfig: a configuration file that is accepted says, printed by --print-config, the same again.
+// FuzzConfig: what --print-config prints of an accepted file is a file that means the same.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{"mark-every = \"10s\"\nfree-stacks = true",
 		"top = 3\nmark-when = [\"rss>2GiB\", \"live>1GiB\"]", "mode = \"sampled\"", "[a]\nb = 1",
-		"output = \"a\\u007f\\n\\\"b\"", "export = [\"folded\"]\nkeep = \"10m\"", "top = 1.5", "mark-on = 1979-05-27", "q", "stack-min = [[1]]", "mode = \"\\\x00\""} {
+		"output = \"a\\u007f\\n\\\"b\"", "export = [\"folded\"]\nkeep = \"10m\"", "top = 1.5",
+		"mark-on = 1979-05-27", "q",
+		"stack-min = [[1]]", "mode = \"\\\x00\""} {
 		f.Add([]byte(s))
 	}
 	for _, v := range os.Environ() {
@@ -32,7 +34,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// configured is what --print-config prints of a file; false if the file is not accepted.
+// configured returns what --print-config prints of a file; false if the file is not accepted.
 func configured(t *testing.T, file []byte) ([]byte, bool) {
 	path := filepath.Join(t.TempDir(), "heaptap.toml")
 	if err := os.WriteFile(path, file, 0o600); err != nil {

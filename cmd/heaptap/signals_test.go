@@ -16,11 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// again is how long tests wait for a signal that must not come a second time: for that there is no condition to wait
-// for.
+// again is how long tests wait for a signal that must not come a second time: there is no condition to wait for.
 const again = 100 * time.Millisecond
 
-// sigtarget is a target that tells every signal it gets. SIGUSR1 ends it with status 42.
+// sigtarget is a target that prints every signal it gets. SIGUSR1 ends it with status 42.
 func sigtarget() {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
@@ -140,7 +139,7 @@ func TestSignalToGroupReachesTargetOnce(t *testing.T) {
 	r.end()
 }
 
-// TestSignalsToGroupAtOnce sends another signal before run has looked where the first one went.
+// TestSignalsToGroupAtOnce sends another signal before run has found out where the first one went.
 func TestSignalsToGroupAtOnce(t *testing.T) {
 	r := startTarget(t)
 	for range 3 {

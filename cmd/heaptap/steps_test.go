@@ -18,8 +18,8 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 )
 
-// A process in whose environment these are sends itself a signal when it comes to a step of the protocol for the first
-// time, once it has written its process id to a file.
+// A process with these variables sends itself a signal when it comes to a step of the protocol for the first time,
+// after it has written its process id to a file.
 const (
 	stepVariable     = "TEST_STEP"
 	stepSignal       = "TEST_STEP_SIGNAL"
@@ -70,7 +70,7 @@ func runToStep(t *testing.T, step string, sig unix.Signal, patience string, flag
 	cmd.Env = append(cmd.Env, stepVariable+"="+step, stepSignal+"="+strconv.Itoa(int(sig)), stepFile+"="+file,
 		patienceVariable+"="+patience)
 	cmd.Stdout, cmd.Stderr = &s.out, &s.err
-	cmd.WaitDelay = 20 * time.Second // the target goes on when run was killed, and has its output
+	cmd.WaitDelay = 20 * time.Second // the target continues after run was killed, and keeps its output open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func (s *stepped) end() int {
 	return 0
 }
 
-// recorded checks that the recording is whole. Somebody may still be writing it.
+// recorded waits until the recording is complete: it may still be written.
 func (s *stepped) recorded() {
 	s.t.Helper()
 	var report string
@@ -130,8 +130,8 @@ func (s *stepped) recorded() {
 	}
 }
 
-// TestStopAtEveryStep stops run or the recorder between any two steps of what they say to each other, for longer than
-// any of them would take, and lets it go on: nothing is lost, and nobody waits for ever.
+// TestStopAtEveryStep stops run or the recorder between any two steps of their protocol, for longer than any of the
+// steps takes, and continues it: nothing is lost, and nothing hangs.
 func TestStopAtEveryStep(t *testing.T) {
 	for _, step := range launch.Steps {
 		t.Run(step, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRecorderNotReady has a recorder that does not get ready in time.
+// TestRecorderNotReady: the recorder is not ready in time.
 func TestRecorderNotReady(t *testing.T) {
 	t.Parallel()
 	s := runToStep(t, launch.StepRecorderConfig, unix.SIGSTOP, "300ms")
@@ -206,7 +206,7 @@ func TestRecorderNotReady(t *testing.T) {
 	}
 }
 
-// inUse says whether a process works in a folder or has a file of it open.
+// inUse reports whether a process has a folder as its working directory, or a file in it open.
 func inUse(dir string) bool {
 	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	folders, _ := filepath.Glob("/proc/[0-9]*/cwd")
@@ -216,7 +216,7 @@ func inUse(dir string) bool {
 	})
 }
 
-// stateOf is a process's state, 0 if there is none.
+// stateOf returns a process's state; 0 if there is no such process.
 func stateOf(pid int) byte {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if i := bytes.LastIndexByte(b, ')'); i > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestTerminal: whatever files, commands, threads and functions are called, no command hands a control character on to
-// a terminal, nor a formula to a spreadsheet.
+// TestTerminal: whatever the names of files, commands, threads and functions are, no command prints control characters,
+// or formulas for spreadsheets.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a\x1b[31m\u009b\nb")
@@ -35,7 +35,8 @@ func TestTerminal(t *testing.T) {
 	}
 	commands := []string{"run -q -o DIR/x.htap -- FILE", "run -- MISSING", "source --source-path MISSING FILE f1",
 		"merge -k -o OUT FILE MISSING", "report MISSING",
-		"dump --threads --modules --regions --ranges --marks --stack-memory --stacks --blocks FILE", "check --max-leaked 0 --format github FILE",
+		"dump --threads --modules --regions --ranges --marks --stack-memory --stacks --blocks FILE",
+		"check --max-leaked 0 --format github FILE",
 		"check --max-leaked 0 --format junit FILE", "export -f csv MISSING", "leaks --suppressions MISSING FILE"}
 	for _, c := range recordingCommands {
 		if !strings.HasPrefix(c, "export") {
@@ -58,10 +59,13 @@ func TestTerminal(t *testing.T) {
 		os.Remove(filepath.Join(dir, "out"))
 		most := rune(unicode.MaxRune)
 		if strings.Contains(c, "json") {
-			most = 0x7f // JSON has its own escapes, which are for others
+			most = 0x7f // JSON has its own escapes
 		}
 		for name, text := range map[string]string{"stdout": out.String(), "stderr": errs.String()} {
-			if at := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && r < most && unicode.IsControl(r) }); at >= 0 {
+			at := strings.IndexFunc(text, func(r rune) bool {
+				return r != '\n' && r != '\t' && r < most && unicode.IsControl(r)
+			})
+			if at >= 0 {
 				t.Errorf("%q: %s has %q", c, name, text[max(0, at-60):min(len(text), at+40)])
 			}
 		}
@@ -82,8 +86,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestForgedTrees: a call tree in a circle, and a merged recording of nothing, which is told by every command that
-// reads them.
+// TestForgedTrees: report and verify find a cycle in the call tree, and a merged recording without inputs. No command
+// panics.
 func TestForgedTrees(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -148,9 +148,9 @@ leak:^init_cache$ is this function, leak:libfoo.so every function of that file. 
   heaptap check --max-leaked 0 --suppressions known.supp server.4712.htap
 `
 
-const exitStatusTopic = `heaptap run       the program's own status; 128+N if signal N killed it; 125 if heaptap failed or
-                  was called wrongly, 126 if the command cannot be executed, 127 if it does not
-                  exist
+const exitStatusTopic = `heaptap run       the program's own status; 128+N if signal N killed it; 125 if heaptap
+                  failed or was called wrongly, 126 if the command cannot be executed, 127 if it
+                  does not exist
   with --check    the program's own if it is not 0; else 1 if a limit does not hold, 125 if that
                   cannot be determined
 heaptap check     0 if every limit holds, 1 if one does not, 125 if that cannot be determined: a
@@ -179,7 +179,8 @@ While nothing is recorded, deallocations of recorded blocks still are. WHEN is a
 500ms, 10s or 5m, or a number of allocations, such as 20000 or 1M.
 `
 
-const environmentTopic = `HEAPTAP_DIR           without a recorder: the folder for spools; default: the working directory
+const environmentTopic = `HEAPTAP_DIR           without a recorder: the folder for spools; default: the working
+                      directory
 HEAPTAP_...           each flag of heaptap run: HEAPTAP_MARK_EVERY is --mark-every; with plain
                       LD_PRELOAD those that need no recorder
 HEAPTAP_SPILL_LIMIT   without a recorder: how much may be written to the spill file, such as 512m

@@ -20,16 +20,15 @@ import (
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// tortureSet is all files that are tried, by numbers: each has a number for as long as the files at the beginning and
-// the seed are the same.
+// tortureSet is all files to try. Each has a number, which depends only on the original files and the seed.
 type tortureSet struct {
 	dir   string
 	seed  uint64
-	good  map[string][]byte // the files at the beginning
+	good  map[string][]byte // the original files
 	parts []torturePart
 }
 
-// torturePart is files that were made in one way of one file.
+// torturePart is the files made from one file in one way.
 type torturePart struct {
 	name  string
 	many  int // of them
@@ -41,11 +40,11 @@ type torturePart struct {
 type tortureInput struct {
 	files    map[string][]byte
 	main     string
-	good     string // a recording that is whole, at another place
+	good     string // the path of an intact recording
 	commands []string
 }
 
-// The files at the beginning. Of the first three, every byte is flipped, and every length tried.
+// The original files. Every byte of the first three is flipped, and every length of them tried.
 var tortureSmall = []string{"plain.htap", "levels.htap", "unfinished.htap"}
 
 var tortureOthers = []string{"folded.htap", "merged.htap"}
@@ -54,7 +53,7 @@ var tortureOthers = []string{"folded.htap", "merged.htap"}
 var tortureImports = []string{"shop.massif.out", "shop.dhat.json", "shop.gperftools.heap", "shop.jemalloc.heap",
 	"go.pb.gz"}
 
-// makeTorture makes the files at the beginning, in a folder.
+// makeTorture makes the original files, in a folder.
 func makeTorture(t *testing.T, dir string) *tortureSet {
 	t.Helper()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -90,7 +89,7 @@ func makeTorture(t *testing.T, dir string) *tortureSet {
 	return set
 }
 
-// tortureRecording makes a recording with every kind of block. Its names are those that a forger would choose.
+// tortureRecording makes a recording with every kind of block, and with hostile names.
 func tortureRecording(path string, o recording.Options, events, each int, finish bool) error {
 	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a", "\x1b[31mb"},
 		Env: []string{"X=1"}, Started: 1e18}, o)
@@ -194,8 +193,8 @@ func tortureRecording(path string, o recording.Options, events, each int, finish
 			Health: event.Health{Waits: 2, Notes: []string{"n\x1b"}}}))
 }
 
-// deepRecording makes a small file whose call stacks are long: those of a recursion through so many nodes, which
-// allocates at the last ones.
+// deepRecording makes a small file with long call stacks: a recursion through so many nodes, which allocates at the
+// last ones.
 func deepRecording(path string, nodes, stacks uint32) error {
 	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/a", Args: []string{"a"}, Started: 1e18},
 		recording.Options{})
@@ -255,7 +254,7 @@ func tortureSpool(t *testing.T, dir string) {
 	a.Close()
 }
 
-// loadTorture reads the files at the beginning.
+// loadTorture reads the original files.
 func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	s := &tortureSet{dir: dir, seed: seed, good: make(map[string][]byte)}
 	for _, name := range slices.Concat(tortureSmall, tortureOthers, tortureImports,
@@ -302,7 +301,7 @@ func loadTorture(dir string, seed uint64) (*tortureSet, error) {
 	return s, nil
 }
 
-// of makes inputs of one file.
+// of makes inputs from one file.
 func (s *tortureSet) of(name string, commands []string, change func(i int, b []byte) []byte) func(i int) tortureInput {
 	return func(i int) tortureInput {
 		return tortureInput{map[string][]byte{name: change(i, bytes.Clone(s.good[name]))}, name,
@@ -314,7 +313,7 @@ func (s *tortureSet) add(name string, many, brief int, input func(i int) torture
 	s.parts = append(s.parts, torturePart{name, many, brief, input})
 }
 
-// input is the file with a number.
+// input returns the file with a number.
 func (s *tortureSet) input(n int) tortureInput {
 	_, p, i := s.find(n)
 	return p.make(i)
@@ -331,15 +330,15 @@ func (s *tortureSet) find(n int) (name string, p *torturePart, i int) {
 	return "", p, 0
 }
 
-// all are the numbers of all files, those of all parts side by side, so that a run that ends early has tried some of
-// each. The seed says where to begin, so that runs with different seeds try different files.
+// all returns the numbers of all files. The parts alternate, so that a run that ends early has tried some of each. The
+// seed says where to begin, so that runs with different seeds try different files.
 func (s *tortureSet) all() []int {
 	list := s.choose(func(p *torturePart) int { return p.many })
 	begin := rand.New(rand.NewPCG(s.seed, 0)).IntN(len(list))
 	return slices.Concat(list[begin:], list[:begin])
 }
 
-// some are few of each part.
+// some returns a few numbers of each part.
 func (s *tortureSet) some() []int {
 	return s.choose(func(p *torturePart) int { return min(p.many, p.brief) })
 }
@@ -374,7 +373,7 @@ func (s *tortureSet) choose(many func(*torturePart) int) (list []int) {
 	return list
 }
 
-// keep says what a file is, and keeps it if that is wanted.
+// keep describes a file, and keeps a copy if -torture-keep is given.
 func (s *tortureSet) keep(t *testing.T, n int) string {
 	name, _, _ := s.find(n)
 	text := fmt.Sprintf("file %d (%s), seed %d", n, name, s.seed)
@@ -415,7 +414,7 @@ func scribble(r *rand.Rand, main, spill []byte) {
 	}
 }
 
-// What a forger knows of the form of recordings (package recording): its parts, and how checksums are made.
+// The parts of the recording format (package recording) that forged files need, and how checksums are computed.
 const (
 	forgedHeader = 32
 	forgedHead   = 24 // of a block
@@ -436,7 +435,7 @@ type forgedColumn struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// forged changes a recording and makes all checksums, numbers of blocks and the index right again.
+// forged changes a recording and corrects all checksums, the numbers of blocks and the index.
 func forged(r *rand.Rand, b []byte) []byte {
 	blocks := parsedBlocks(b)
 	if r.IntN(10) == 0 { // the order of blocks

@@ -25,17 +25,18 @@ import (
 	"github.com/heaptap/heaptap/internal/export/formats"
 )
 
-// What a command may take of a file of a few thousand bytes, whatever is in it. Time is the processor's, so that a
-// machine with other work does not matter; one that waits is noticed later.
+// The limits of a command on a file of a few thousand bytes, whatever is in it. CPU time does not depend on other work
+// on the machine; a command that waits is noticed later.
 const (
 	tortureCPU    = 10 * time.Second
 	tortureWait   = 3 * time.Minute
 	tortureMemory = 2 << 30
-	tortureBatch  = 100 // files for one process: what makes a command's flags keeps them for ever
+	tortureBatch  = 100 // files for one process: the flags of all commands stay in memory
 )
 
 var (
-	tortureAll  = flag.Bool("torture", false, "try all damaged and forged files, as `make torture-inputs` does, not some of them")
+	tortureAll = flag.Bool("torture", false,
+		"try all damaged and forged files, as `make torture-inputs` does, not some of them")
 	tortureTime = flag.Duration("torture-time", 0, "end after this time; 0: when all files were tried")
 	tortureSeed = flag.Uint64("torture-seed", 1, "of the random changes")
 	tortureKeep = flag.String("torture-keep", "", "keep the files of which something came that should not, in this "+
@@ -43,11 +44,11 @@ var (
 )
 
 // TestTorture gives damaged and forged files to every command that reads files: whatever is in them, no command panics,
-// hangs, or takes memory out of proportion, and what repair writes, verify finds to be right.
+// hangs or takes too much memory, and verify accepts what repair writes.
 //
-// The commands run within processes of their own, many in each, by this binary's command "torture". When one dies, the
-// file that did it is reported by its number, and another process goes on behind it: `torture DIR NUMBER` tries that
-// file again.
+// The commands run in processes of their own, many in each, as the command "torture" of this binary. When a process
+// dies, the number of its file is reported, and another process continues after that file: `torture DIR SEED NUMBER`
+// tries it again.
 func TestTorture(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -77,7 +78,7 @@ func TestTorture(t *testing.T) {
 					failed.Add(1)
 					t.Errorf("%s\n%s", set.keep(t, mine[tried-1]), report)
 				} else if tried < len(batch) {
-					return // the time is over
+					return // out of time
 				}
 				mine = mine[tried:]
 			}
@@ -100,8 +101,8 @@ func TestTorture(t *testing.T) {
 	t.Logf("%d of %d files, seed %d", done.Load(), len(numbers), *tortureSeed)
 }
 
-// tortureProcess has one process try files, by their numbers. It returns how many it has tried, and what is to be said
-// of the last one.
+// tortureProcess has one process try files, by their numbers. It returns how many were tried, and a report if the last
+// one failed.
 func tortureProcess(t *testing.T, dir string, worker int, numbers []int, deadline time.Time,
 	done *atomic.Int64) (tried int, report string) {
 	var list strings.Builder
@@ -146,7 +147,7 @@ func tortureProcess(t *testing.T, dir string, worker int, numbers []int, deadlin
 	return tried, fmt.Sprintf("%v\n%s", err, text)
 }
 
-// torture is the command that tries files: those of which the numbers come in, or are its arguments.
+// torture is the command that tries files, whose numbers are its arguments or on stdin.
 func torture() {
 	stderr := os.Stderr // tortureMain changes it
 	if err := tortureMain(os.Args[1:]); err != nil {
@@ -172,7 +173,7 @@ func tortureMain(args []string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	debug.SetGCPercent(400) // commands are short, and what they leave is small
+	debug.SetGCPercent(400) // commands are short, and leave little garbage
 	debug.SetMemoryLimit(tortureMemory / 2)
 	x := &torturer{dir: work, out: os.Stderr}
 	progress := os.Stdout
@@ -207,13 +208,13 @@ func tortureMain(args []string) error {
 // torturer runs commands in this process.
 type torturer struct {
 	dir   string
-	out   *os.File // for what is to be reported
+	out   *os.File // for reports
 	now   atomic.Pointer[string]
 	began atomic.Int64 // the command: processor time, ns
 	since atomic.Int64 // wall clock, ns
 }
 
-// watch ends the process when a command takes too much.
+// watch ends the process when a command exceeds a limit.
 func (x *torturer) watch() {
 	for range time.Tick(20 * time.Millisecond) {
 		name := x.now.Load()
@@ -267,8 +268,8 @@ func (x *torturer) run(args ...string) int {
 	return executeRoot(newRootCommand(commandNamed()[args[0]]), args)
 }
 
-// commandNamed has what makes each command, by its name: to make all of them, with their flags, takes longer than most
-// of them run.
+// commandNamed has the constructor of each command, by name: making all commands with their flags takes longer than
+// most commands run.
 var commandNamed = sync.OnceValue(func() map[string][]func() *cobra.Command {
 	named := map[string][]func() *cobra.Command{}
 	for _, c := range allCommands {
@@ -310,7 +311,7 @@ func (x *torturer) try(in tortureInput) error {
 		_ = os.Remove(out)
 	}
 	if resident() > tortureMemory/4 {
-		debug.FreeOSMemory() // what one command has left is not the next one's
+		debug.FreeOSMemory() // the garbage of one command must not count for the next one
 	}
 	return nil
 }
@@ -339,7 +340,7 @@ var recordingCommands = func() []string {
 	return list
 }()
 
-// otherCommands read what is made into a recording first.
+// otherCommands read files that are converted to recordings first.
 var otherCommands = []string{"report FILE", "top --json FILE", "dump FILE", "merge -o OUT GOOD FILE"}
 
 // importCommands are for other tools' files.

@@ -126,7 +126,9 @@ func TestUnpackAgent(t *testing.T) {
 
 	// What was changed is not used.
 	for name, damage := range map[string]func(folder string) error{
-		"content":  func(f string) error { return os.WriteFile(filepath.Join(f, agentName), bytes.ToUpper(lib), 0o755) },
+		"content": func(f string) error {
+			return os.WriteFile(filepath.Join(f, agentName), bytes.ToUpper(lib), 0o755)
+		},
 		"length":   func(f string) error { return os.Truncate(filepath.Join(f, agentName), 10) },
 		"link":     func(f string) error { return os.Remove(filepath.Join(f, "i686", agentName)) },
 		"writable": func(f string) error { return os.Chmod(f, 0o777) },

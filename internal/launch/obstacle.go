@@ -46,20 +46,24 @@ func judge(name, file string, info elfx.Info) *Obstacle {
 	switch {
 	case info.Class == 32:
 		return &Obstacle{Alone: true, Text: fmt.Sprintf(
-			"%s is a 32-bit program; heaptap records 64-bit ones only, so it runs unrecorded; build it with -m64", name)}
+			"%s is a 32-bit program; heaptap records 64-bit ones only, so it runs unrecorded; build it "+
+				"with -m64", name)}
 	case info.Machine != elf.EM_X86_64:
 		return &Obstacle{Alone: true, Text: fmt.Sprintf(
-			"%s is a program for another processor (%v), so it runs unrecorded; heaptap records x86-64 programs", name, info.Machine)}
+			"%s is a program for another processor (%v), so it runs unrecorded; heaptap records x86-64 programs",
+			name, info.Machine)}
 	case info.Static:
 		return &Obstacle{Alone: true, Text: fmt.Sprintf(
-			"%s is statically linked, so nothing can be loaded into it and it runs unrecorded; link it dynamically", name)}
+			"%s is statically linked, so nothing can be loaded into it and it runs unrecorded; link it "+
+				"dynamically", name)}
 	case changesIdentity(file):
 		return &Obstacle{Alone: true, Text: fmt.Sprintf(
 			"%s is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD and it runs "+
 				"unrecorded; run heaptap as the user it becomes", name)}
 	case info.Sanitizer != "":
 		return &Obstacle{Text: fmt.Sprintf(
-			"%s is built with %s, whose malloc must come first, so it runs unrecorded; build it without", name, info.Sanitizer)}
+			"%s is built with %s, whose malloc must come first, so it runs unrecorded; build it without",
+			name, info.Sanitizer)}
 	case info.Malloc == elfx.MallocDynamic:
 		return &Obstacle{Text: fmt.Sprintf(
 			"%s has its own malloc%s, which comes before any preloaded one, so it runs unrecorded; build it without "+

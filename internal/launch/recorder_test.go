@@ -43,8 +43,9 @@ func TestFailedStart(t *testing.T) {
 	defer func(d time.Duration) { ReadyPatience = d }(ReadyPatience)
 	ReadyPatience = 200 * time.Millisecond
 	for how, want := range map[string]string{
-		"ends": "ended at once: no memory", "other language": "sent an unknown message", "other version": "sent an unknown message",
-		"cannot": "cannot work: no room", "silent": "did not get ready within 200ms",
+		"ends": "ended at once: no memory", "other language": "sent an unknown message",
+		"other version": "sent an unknown message",
+		"cannot":        "cannot work: no room", "silent": "did not get ready within 200ms",
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Setenv("BAD_RECORDER", how)

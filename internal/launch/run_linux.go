@@ -185,8 +185,9 @@ func (s *session) prepare(env []string) ([]string, error) {
 		RunPID: os.Getpid(), RunDir: runDir, Output: s.config.Output.Template, OutputMode: s.config.OutputMode,
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
 		Keep: s.config.Keep, MaxSize: s.config.MaxSize, MaxDepth: s.config.MaxDepth, Addresses: s.config.Addresses,
-		MarkEvery: s.config.MarkEvery, MarkWhen: s.config.MarkWhen, MarkOn: s.config.MarkOn, MinEvents: s.config.MinEvents,
-		Command: s.config.Command, CommandTime: s.config.CommandTime,
+		MarkEvery: s.config.MarkEvery, MarkWhen: s.config.MarkWhen, MarkOn: s.config.MarkOn,
+		MinEvents: s.config.MinEvents,
+		Command:   s.config.Command, CommandTime: s.config.CommandTime,
 	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
@@ -194,7 +195,9 @@ func (s *session) prepare(env []string) ([]string, error) {
 		return nil, err
 	}
 	if len(s.config.Preload) > 0 {
-		env = set(env, preloadVariable, func(old string) string { return strings.Join(append(slices.Clone(s.config.Preload), old), ":") })
+		env = set(env, preloadVariable, func(old string) string {
+			return strings.Join(append(slices.Clone(s.config.Preload), old), ":")
+		})
 	}
 	env = targetEnv(env, library.Preload, s.config.Allocator, runDir, s.config.Output.Dir, s.config.SpillLimit)
 	env = setTo(env, filtersVariable, filters())

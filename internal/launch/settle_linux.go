@@ -125,7 +125,8 @@ func (s *session) collect() {
 			if processState(s.recorder.pid) == 'T' {
 				if !stopReported {
 					stopReported, stoppedSince = true, time.Now()
-					s.console.Warn("the recorder (process %d) is stopped; `kill -CONT %d` lets it complete %s, Ctrl-C ends this wait",
+					s.console.Warn("the recorder (process %d) is stopped; `kill -CONT %d` lets it complete %s, "+
+						"Ctrl-C ends this wait",
 						s.recorder.pid, s.recorder.pid, s.where())
 				}
 				if time.Since(stoppedSince) > stoppedPatience {

@@ -13,7 +13,8 @@ import (
 // notPassedOn are signals that say nothing about the target: faults and timers of this program's own, and what the Go
 // runtime and a closed pipe send it.
 var notPassedOn = map[syscall.Signal]bool{
-	unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGCHLD: true, unix.SIGURG: true, unix.SIGPIPE: true, unix.SIGPROF: true,
+	unix.SIGKILL: true, unix.SIGSTOP: true, unix.SIGCHLD: true, unix.SIGURG: true, unix.SIGPIPE: true,
+	unix.SIGPROF: true,
 }
 
 // signals takes all signals that this process gets, so that none of them ends it.

@@ -39,5 +39,6 @@ const (
 var Steps = []string{
 	StepRunFolder, StepRunRecorder, StepRunSendConfig, StepRunConfig, StepRunReady, StepRunWitness, StepRunTarget,
 	StepRunSendMain, StepRunMain, StepRunEnd, StepRunSendEnded, StepRunEnded, StepRunSettled,
-	StepRecorder, StepRecorderConfig, StepRecorderReady, StepRecorderMain, StepRecorderStarted, StepRecorderEnded, StepRecorderFinished, StepRecorderSettled, StepRecorderSent,
+	StepRecorder, StepRecorderConfig, StepRecorderReady, StepRecorderMain, StepRecorderStarted,
+	StepRecorderEnded, StepRecorderFinished, StepRecorderSettled, StepRecorderSent,
 }

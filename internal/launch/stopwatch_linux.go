@@ -13,8 +13,8 @@ import (
 // stopWatch keeps run and target together when only one of them is stopped or continued. Run cannot do it: a stopped
 // process does nothing, and SIGSTOP asks nobody. So the recorder does.
 //
-//   - Run has stopped because the target had, and now the target runs again or has ended (somebody sent SIGCONT or SIGKILL
-//     to the target alone): run must go on, or nobody would ever hear of the target's end.
+//   - Run has stopped because the target had, and now the target runs again or has ended (SIGCONT or SIGKILL was sent
+//     to the target alone): run must continue, or nobody would ever learn of the target's end.
 //   - Run was stopped by SIGSTOP, sent to it alone: whoever did so meant the program, so the target is stopped, too.
 //     When run goes on, it lets the target go on.
 type stopWatch struct {

@@ -99,7 +99,8 @@ func TestTimelineCSV(t *testing.T) {
 	if len(lines) != TimelineSteps(100)+2 {
 		t.Errorf("%d lines", len(lines))
 	}
-	if !strings.HasPrefix(lines[0], "time_s,live_bytes,live_blocks,most_live_bytes,allocations,bytes,deallocations,resident_bytes,") {
+	if !strings.HasPrefix(lines[0], "time_s,live_bytes,live_blocks,most_live_bytes,allocations,bytes,deallocations,"+
+		"resident_bytes,") {
 		t.Error(lines[0])
 	}
 	// All happens in the first step: 31 allocations, of which 8 stay.

@@ -116,7 +116,8 @@ func (r *report) unmatched() {
 	}
 	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
 	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
-		r.columns(r.short(u.Count), humanize.Percent(u.Count, total), []string{funcname.Middle(u.Func.String(), gutter-2)},
+		r.columns(r.short(u.Count), humanize.Percent(u.Count, total),
+			[]string{funcname.Middle(u.Func.String(), gutter-2)},
 			u.Stack)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {

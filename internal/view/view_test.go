@@ -66,7 +66,8 @@ func TestPools(t *testing.T) {
 		t.Errorf("there are none:\n%s", got)
 	}
 	p.Pools = profiletest.SomePools
-	if got, want := text(Options{}), "    4.10 kB    8.19 kB      100 B    2.00 kB     1.23 M     1.23 M  words\n"; !strings.Contains(got, want) {
+	const want = "    4.10 kB    8.19 kB      100 B    2.00 kB     1.23 M     1.23 M  words\n"
+	if got := text(Options{}); !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
 	if got := text(Options{Selection: &query.Selection{Asked: []string{"--to end"},
