@@ -47,12 +47,10 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
-	var script chunk
-	short := 0
-	for i := range events {
-		if script.plain(&events[i]) {
-			short++
-		}
+	const size = 256 // as the recorder has them
+	batches, plain := batchesOf(events, size), uint64(0)
+	for _, batch := range batches {
+		plain += batch.Plain
 	}
 	path := filepath.Join(b.TempDir(), "a.htap")
 	from := cpu()
@@ -62,8 +60,8 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := script.play(w); err != nil {
-			b.Fatal(err)
+		for _, batch := range batches {
+			w.Append(batch)
 		}
 		if err := w.Finish(Ending{}); err != nil {
 			b.Fatal(err)
@@ -79,40 +77,7 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts Options) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/event")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(st.Size())/n, "B/event")
-	b.ReportMetric(float64(short)/n*100, "%plain")
-}
-
-// plain adds an event to a script of calls of a Writer, and reports whether it is one that takes the short way.
-func (s *chunk) plain(e *event.Event) bool {
-	p := plainOf(e)
-	if p.Way == event.NotPlain {
-		s.others = append(s.others, *e)
-	}
-	s.list = append(s.list, p)
-	return p.Way != event.NotPlain
-}
-
-// play makes the calls, with plain events in batches as the recorder has them.
-func (s *chunk) play(w *Writer) error {
-	const batch = 256
-	others := s.others
-	for list := s.list; len(list) > 0; {
-		n, allocs, bytes := 0, uint64(0), uint64(0)
-		for ; n < min(len(list), batch) && list[n].Way != event.NotPlain; n++ {
-			a, b := gain(list[n])
-			allocs, bytes = allocs+a, bytes+b
-		}
-		if n > 0 {
-			w.Plain(list[:n], allocs, bytes)
-			list = list[n:]
-			continue
-		}
-		if err := w.Event(&others[0]); err != nil {
-			return err
-		}
-		others, list = others[1:], list[1:]
-	}
-	return nil
+	b.ReportMetric(float64(plain)/n*100, "%plain")
 }
 
 // cpu is the time that this process has computed: other work on the machine does not count.

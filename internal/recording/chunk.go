@@ -5,7 +5,7 @@ import "github.com/heaptap/heaptap/internal/event"
 // chunk is consecutive events on their way to the columns, with what was added to the tables since the chunk before.
 // The caller of a Writer fills one while a goroutine encodes those before.
 type chunk struct {
-	list   []event.Plain
+	list   []event.Row
 	n      int
 	others []event.Event // those that are not plain
 	tables pendingTables
@@ -22,7 +22,7 @@ const (
 )
 
 // next returns the place of the next event.
-func (w *Writer) next() *event.Plain {
+func (w *Writer) next() *event.Row {
 	s := w.filling
 	if s.n == len(s.list) {
 		s = w.nextChunk()
@@ -35,7 +35,7 @@ func (w *Writer) next() *event.Plain {
 // nextChunk sends the chunk, which is full, and returns an empty one.
 func (w *Writer) nextChunk() *chunk {
 	if w.filling.list == nil {
-		w.filling.list = make([]event.Plain, chunkEvents)
+		w.filling.list = make([]event.Row, chunkEvents)
 	} else {
 		w.sendChunk(false, nil)
 	}
@@ -70,7 +70,7 @@ func (w *Writer) sendChunk(last bool, then func()) {
 		w.inFlight--
 	}
 	if s.list == nil {
-		s.list = make([]event.Plain, chunkEvents)
+		s.list = make([]event.Row, chunkEvents)
 	}
 	// A block's last event is a chunk's last one, too: what is added to the tables after it goes with the next block.
 	s.list = s.list[:min(chunkEvents, BlockEvents-w.inBlock)]
@@ -97,7 +97,7 @@ func (w *Writer) encode(s *chunk) {
 		if !x.Room() {
 			w.submitBlock(nil)
 		}
-		if list[0].Way != event.NotPlain {
+		if list[0].Kind != event.RowOther {
 			list = list[x.AddPlain(list):]
 			continue
 		}

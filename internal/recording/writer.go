@@ -272,24 +272,35 @@ func (w *Writer) Events(events []event.Event) error {
 	return w.Err()
 }
 
-// Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is
-// counted.
+// Event adds one event, and retains nothing of it; a sample gets its weight. An error of the disk is returned again and
+// again, but the event is counted.
 func (w *Writer) Event(e *event.Event) error {
 	if e.Kind >= event.KindCount || e.Func >= 1<<block.FuncBits || e.Flags >= 1<<block.FlagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	w.addSlow(e)
+	full := [1]event.Full{{Event: *e, Allocs: w.allocs}}
+	w.Append(&event.Batch{Full: full[:]})
+	*e = full[0].Event
 	return w.Err()
 }
 
-// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few
-// nanoseconds, and so do the columns; what is written and counted is what Event would. Of them, allocs are allocations,
-// and the others deallocations; by so many bytes, modulo 2^64, there is more live after them.
-func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
-	w.allocs += allocs
-	w.liveBlocks += 2*allocs - uint64(len(list))
-	w.liveBytes += bytes
+// Append adds events, and retains nothing of them. They must be such as a ledger makes: Event adds others. Times are in
+// units of Quantum in rows, and in nanoseconds in full events, of which those that are samples get their weights.
+func (w *Writer) Append(b *event.Batch) {
+	w.allocs += b.Allocs
+	w.liveBlocks += 2*b.Allocs - b.Plain
+	w.liveBytes += b.Bytes
+	for rows, full := range b.Parts() {
+		w.rows(rows)
+		for i := range full {
+			w.full(&full[i])
+		}
+	}
+}
+
+// rows adds plain events to the chunk.
+func (w *Writer) rows(list []event.Row) {
 	for {
 		s := w.filling
 		n := copy(s.list[s.n:], list)
@@ -301,17 +312,17 @@ func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
 	}
 }
 
-// other adds an event of any kind.
-func (w *Writer) addSlow(e *event.Event) {
+// full adds an event of any kind to the chunk.
+func (w *Writer) full(e *event.Full) {
 	if e.Flags&event.Sampled != 0 {
 		ref := e.Ref
 		if e.Kind == event.Alloc {
-			ref = w.allocs
+			ref = e.Allocs
 		}
-		w.sampling.Weigh(e, ref)
+		w.sampling.Weigh(&e.Event, ref)
 	}
-	w.next().Way = event.NotPlain
-	w.filling.others = append(w.filling.others, *e)
+	w.next().Kind = event.RowOther
+	w.filling.others = append(w.filling.others, e.Event)
 	switch blocks, bytes := e.Weight(); {
 	case e.Kind == event.Alloc:
 		w.allocs++
@@ -328,6 +339,28 @@ func (w *Writer) Room() int { return BlockEvents - w.inBlock - w.filling.n }
 
 // Handed is the number of events that were added so far.
 func (w *Writer) Handed() uint64 { return w.before + uint64(w.filling.n) }
+
+// Added is what events add up to.
+type Added struct {
+	Events uint64
+	Allocs uint64 // Alloc events
+	Bytes  uint64 // requested bytes that are live after them
+}
+
+// Added returns what was added so far, written or not.
+func (w *Writer) Added() Added { return Added{w.Handed(), w.allocs, w.liveBytes} }
+
+// Add adds an event.
+func (s *Added) Add(e *event.Event) {
+	s.Events++
+	switch _, bytes := e.Weight(); e.Kind {
+	case event.Alloc:
+		s.Allocs++
+		s.Bytes += bytes
+	case event.Free:
+		s.Bytes -= bytes
+	}
+}
 
 // Live returns what is live after the events that were added so far, in requested bytes and blocks.
 func (w *Writer) Live() (bytes, blocks uint64) { return w.liveBytes, w.liveBlocks }

@@ -21,7 +21,7 @@ func TestBlock(t *testing.T) {
 		blk := many.Block()
 		place := map[uint32]int{}
 		var spare []tally.Local
-		var run []event.Plain
+		var run []event.Row
 		longest := 1 + r.IntN(200)
 		left := r.IntN(longest) + 1
 		for i := range events {
@@ -33,25 +33,25 @@ func TestBlock(t *testing.T) {
 				place[e.Stack] = local
 				blk.Open(e.Stack)
 			}
-			way := event.NotPlain
+			way := event.RowOther
 			switch plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown; {
 			case e.Kind == event.Alloc && plain && e.Flags&event.HasUsable != 0 && e.Usable >= e.Size:
-				way = event.PlainAlloc
+				way = event.RowAlloc
 			case e.Kind == event.Free && plain && e.Flags&event.Temporary != 0:
-				way = event.PlainTemporary
+				way = event.RowTemporary
 			case e.Kind == event.Free && plain:
-				way = event.PlainFree
+				way = event.RowFree
 			}
-			if len(run) > 0 && (way == event.NotPlain || run[0].Thread != e.Thread) {
+			if len(run) > 0 && (way == event.RowOther || run[0].Thread != e.Thread) {
 				blk.Plains(run, 1)
 				run = run[:0]
 			}
-			switch x := (event.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread,
-				Way: way, Func: e.Func}); way {
-			case event.PlainAlloc:
+			switch x := (event.Row{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread,
+				Kind: way, Func: e.Func}); way {
+			case event.RowAlloc:
 				x.Ref = e.Usable - e.Size
 				run = append(run, x)
-			case event.PlainFree, event.PlainTemporary:
+			case event.RowFree, event.RowTemporary:
 				x.BornBy, x.Born = e.BornBy, uint64(min(e.Born, e.Time))
 				run = append(run, x)
 			default:

@@ -3,7 +3,7 @@ package tally
 import "github.com/heaptap/heaptap/internal/event"
 
 // Plains counts plain events of one thread. Stacks are given by their numbers in the block.
-func (b *Block) Plains(list []event.Plain, unit int64) {
+func (b *Block) Plains(list []event.Row, unit int64) {
 	t := b.t
 	thread := list[0].Thread
 	if int(thread) >= len(t.threads) {
@@ -24,7 +24,7 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 		a.last = events
 		all.Funcs[p.Func]++
 		size := p.Size
-		if p.Way == event.PlainAlloc {
+		if p.Kind == event.RowAlloc {
 			a.Allocs++
 			a.Bytes += size
 			a.Top = max(a.Top, int64(a.Bytes-a.FreedBytes))
@@ -51,7 +51,7 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 		freed += size
 		live -= size
 		blocks--
-		if p.Way == event.PlainTemporary {
+		if p.Kind == event.RowTemporary {
 			a.Temporary++
 			a.TemporaryBytes += size
 			th.Temporary++
