@@ -292,27 +292,16 @@ func (w *Writer) Append(b *event.Batch) {
 	w.liveBlocks += 2*b.Allocs - b.Plain
 	w.liveBytes += b.Bytes
 	for rows, full := range b.Parts() {
-		w.rows(rows)
+		for rows = w.filling.rows(rows); len(rows) > 0; rows = w.filling.rows(rows) {
+			w.nextChunk()
+		}
 		for i := range full {
 			w.full(&full[i])
 		}
 	}
 }
 
-// rows adds plain events to the chunk.
-func (w *Writer) rows(list []event.Row) {
-	for {
-		s := w.filling
-		n := copy(s.list[s.n:], list)
-		s.n += n
-		if list = list[n:]; len(list) == 0 {
-			return
-		}
-		w.nextChunk()
-	}
-}
-
-// full adds an event of any kind to the chunk.
+// full adds an event of any kind.
 func (w *Writer) full(e *event.Full) {
 	if e.Flags&event.Sampled != 0 {
 		ref := e.Ref
@@ -321,8 +310,10 @@ func (w *Writer) full(e *event.Full) {
 		}
 		w.sampling.Weigh(&e.Event, ref)
 	}
-	w.next().Kind = event.RowOther
-	w.filling.others = append(w.filling.others, e.Event)
+	if len(w.filling.Rows) == w.filling.room {
+		w.nextChunk()
+	}
+	w.filling.full(e)
 	switch blocks, bytes := e.Weight(); {
 	case e.Kind == event.Alloc:
 		w.allocs++
@@ -335,10 +326,10 @@ func (w *Writer) full(e *event.Full) {
 }
 
 // Room is how many events the block that is being filled takes before it is handed over to be written.
-func (w *Writer) Room() int { return BlockEvents - w.inBlock - w.filling.n }
+func (w *Writer) Room() int { return BlockEvents - w.inBlock - len(w.filling.Rows) }
 
 // Handed is the number of events that were added so far.
-func (w *Writer) Handed() uint64 { return w.before + uint64(w.filling.n) }
+func (w *Writer) Handed() uint64 { return w.before + uint64(len(w.filling.Rows)) }
 
 // Added is what events add up to.
 type Added struct {
@@ -441,10 +432,10 @@ func (w *Writer) wait() {
 		w.unused = append(w.unused, <-w.encoded)
 	}
 	s := w.filling
-	w.before += uint64(s.n)
-	w.inBlock += s.n
-	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
+	w.before += uint64(len(s.Rows))
+	w.inBlock += len(s.Rows)
 	w.encode(s)
+	s.empty(min(s.room, BlockEvents-w.inBlock))
 	w.due.moveFrom(&w.pending)
 	for ; w.writing > 0; w.writing-- {
 		w.idle = append(w.idle, <-w.spare)
