@@ -29,7 +29,7 @@ type Ledger struct {
 	pools   pools
 	counts  Counts
 	settled []event.Full // in the batch under way
-	op      Op           // see opOf
+	op      Op           // see Settle
 	freed   Op           // see by
 	ending  Block        // the block that was ended last
 	fetched uint64       // see fetch

@@ -44,6 +44,9 @@ func (p *process) Settle(b *order.Batch) {
 func (p *process) translate(b *order.Batch, cursor *order.Cursor, at int) (end int, other *order.Record) {
 	rows, begin := b.Rows(), at
 	p.w.batch.Ops, p.w.args = p.w.batch.Ops[:0], p.w.args[:0]
+	if b.Plain() {
+		at = len(rows)
+	}
 	for ; at < len(rows); at++ {
 		if rows[at].Kind != event.RowOther {
 			continue

@@ -25,7 +25,7 @@ func TestPlain(t *testing.T) {
 				events := p.run(uint64(n), n)
 				for i := range events {
 					if e := &events[i]; e.Kind == event.Free {
-						e.Flags &^= event.HasUsable // which one that takes the short way never has
+						e.Flags &^= event.HasUsable // which a row never has
 						e.Usable = 0
 					}
 				}

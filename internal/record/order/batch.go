@@ -17,7 +17,8 @@ type Batch struct {
 	rows    [BatchSize]event.Row // RowOther: all that there is to say is in its Record
 	raw     [BatchSize]raw
 	n       int
-	inRuns  int // how many of them are in runs
+	inRuns  int           // how many of them are in runs
+	kinds   event.RowKind // all of theirs, or more: bit by bit
 	runs    []run
 	more    []extended
 	latest  uint64 // timestamp of the latest of them
@@ -66,6 +67,9 @@ func (r *Record) Addr() uint64 { return r.Word & wire.AddrMask }
 // Rows are the records as rows for the ledger; those that do not fit are of kind RowOther.
 func (b *Batch) Rows() []event.Row { return b.rows[:b.n] }
 
+// Plain says whether no row is of kind RowOther; false: some may be.
+func (b *Batch) Plain() bool { return b.kinds <= event.RowFree }
+
 // Time is the timestamp of a record.
 func (b *Batch) Time(at int) uint64 { return b.raw[at].time }
 
@@ -100,11 +104,12 @@ func (b *Batch) extend(x *records.Extras) {
 	} else {
 		b.more = append(b.more, extended{b.n - 1, *x})
 		e.Kind = event.RowOther
+		b.kinds |= event.RowOther
 	}
 	*x = records.Extras{}
 }
 
 func (b *Batch) clear() {
 	clear(b.runs)
-	b.n, b.inRuns, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
+	b.n, b.inRuns, b.kinds, b.runs, b.more = 0, 0, 0, b.runs[:0], b.more[:0]
 }

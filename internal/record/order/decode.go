@@ -17,7 +17,7 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 	if !s.x.None() || s.last > latest {
 		return false
 	}
-	b, at, n := s.b, s.at, bt.n
+	b, at, n, kinds := s.b, s.at, bt.n, bt.kinds
 	for ; n < BatchSize && len(b)-at >= 24; n++ {
 		d := b[at : at+24 : at+24]
 		w0, w1 := binary.LittleEndian.Uint64(d), binary.LittleEndian.Uint64(d[8:])
@@ -30,6 +30,7 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		r, e, brief := &bt.raw[n], &bt.rows[n], &records.Briefs[uint8(w0>>wire.KindShift)]
 		r.word = w0
 		e.Kind = brief.Kind
+		kinds |= brief.Kind
 		e.Func = brief.Func
 		e.Born = 0
 		e.Thread = thread
@@ -73,6 +74,7 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		latest = t
 		at += 16 + 8*int(stacked)
 	}
+	bt.kinds = kinds
 	if n > bt.n {
 		s.at, s.last, bt.n, bt.latest, bt.time = at, latest, n, latest, now
 		class := bt.raw[n-1].word >> (wire.KindShift + wire.ClassShift) & 3
@@ -140,6 +142,7 @@ func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 	} else {
 		bt.time = max(bt.time, m.Clock.Units(t))
 	}
+	bt.kinds |= e.Kind
 	bt.latest = max(bt.latest, t)
 	e.Time = uint64(bt.time)
 	r.word = w0
