@@ -18,8 +18,8 @@ type Batch struct {
 	Bytes  uint64 // by so much more is live after them, modulo 2^64
 }
 
-// Row is a plain event in short form: an allocation with known slack, or a deallocation of a live block, that is neither
-// Late nor Sampled nor part of a realloc.
+// Row is a plain event in short form: an allocation with known slack, or a deallocation of a live block, that is
+// neither Late nor Sampled nor part of a realloc.
 type Row struct {
 	Time   uint64 // in units of the recording
 	Addr   uint64
@@ -39,8 +39,8 @@ func (r *Row) Slack() uint64 { return r.Ref }
 // Count returns the first argument of a RowAlloc's calloc; 0: not recorded. The field is shared with Born.
 func (r *Row) Count() uint64 { return r.Born }
 
-// Stream returns the number of the stream that the row comes from, before the ledger has settled it. The field is shared
-// with BornBy.
+// Stream returns the number of the stream that the row comes from, before the ledger has settled it. The field is
+// shared with BornBy.
 func (r *Row) Stream() uint32 { return r.BornBy }
 
 // RowKind says what a Row is.

@@ -147,8 +147,8 @@ func batchOf(e event.Event, stack int) *event.Batch {
 	return &event.Batch{Full: []event.Full{{Event: e}}}
 }
 
-// TestSampledKinds: the flag says something of allocations and of what ends them only. A forged recording may have it on
-// any event.
+// TestSampledKinds: the flag says something of allocations and of what ends them only. A forged recording may have it
+// on any event.
 func TestSampledKinds(t *testing.T) {
 	for kind := event.Unmatched; kind < event.KindCount; kind++ {
 		e := event.Event{Kind: kind, Func: event.FreeFunc, Time: 5, Stack: 1, Size: 7, Ref: event.NoRef,
