@@ -168,6 +168,9 @@ var funcNames = [FuncCount]string{
 	PoolClear: "pool_clear", PoolDestroy: "pool_destroy", PoolReturned: "pool memory freed",
 }
 
+// Frees says whether the program calls the function to deallocate one block.
+func (f Func) Frees() bool { return f >= FreeFunc && f <= DeleteArrayAlignedNothrow || f == PoolFree }
+
 // InPool says whether the function allocates from one of the program's own pools.
 func (f Func) InPool() bool { return f == PoolAlloc || f == PoolMove }
 

@@ -52,28 +52,28 @@ type expiring struct {
 }
 
 // join lets op wait if others do at its address.
-func (l *Ledger) join(op *Op, addr uint64, flags event.Flags, emit func(*Event)) bool {
+func (l *Ledger) join(op *Op, addr uint64, flags event.Flags) bool {
 	c := l.waits.byAddr[addr]
 	if c == nil {
 		return false
 	}
 	l.wait(c, op, flags)
-	l.settle(c, emit)
-	l.limit(c, emit)
+	l.settle(c)
+	l.limit(c)
 	return true
 }
 
 // conflict lets op wait, which contradicts what is live at its address.
-func (l *Ledger) conflict(op *Op, addr uint64, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) conflict(op *Op, addr uint64, flags event.Flags) {
 	c := l.conflictAt(addr)
 	if l.wait(c, op, flags).firstSeen {
 		if op.Time < l.seen {
-			l.forceFirst(c, emit)
+			l.forceFirst(c)
 			return
 		}
 		l.expire(c, 0)
 	}
-	l.limitAll(emit)
+	l.limitAll()
 }
 
 // conflictAt returns the conflict at an address; if there is none, it opens one.
@@ -111,16 +111,16 @@ func (l *Ledger) drop(c *conflict, j int) {
 }
 
 // limit keeps the ops that wait at an address, and all of them, within bounds.
-func (l *Ledger) limit(c *conflict, emit func(*Event)) {
+func (l *Ledger) limit(c *conflict) {
 	if len(c.ops) >= maxConflict {
 		l.counts.Overflows++
-		l.forceFirst(c, emit)
+		l.forceFirst(c)
 	}
-	l.limitAll(emit)
+	l.limitAll()
 }
 
 // limitAll keeps the waiting ops and the memory of conflicts that are over within bounds.
-func (l *Ledger) limitAll(emit func(*Event)) {
+func (l *Ledger) limitAll() {
 	w := &l.waits
 	for w.ops > maxWaiting && w.head < len(w.queue) {
 		c := w.queue[w.head]
@@ -129,7 +129,7 @@ func (l *Ledger) limitAll(emit func(*Event)) {
 			continue
 		}
 		l.counts.Overflows++
-		l.forceFirst(c, emit)
+		l.forceFirst(c)
 	}
 	if len(w.byAddr) < len(w.queue)/2 && len(w.queue) > 1024 {
 		w.compact()
@@ -157,35 +157,39 @@ func (l *Ledger) expire(c *conflict, j int) {
 }
 
 // settleExpired settles what waited only until the clock has come to now.
-func (l *Ledger) settleExpired(now int64, emit func(*Event)) {
+func (l *Ledger) settleExpired(now int64) {
 	w := &l.waits
 	n := 0
 	for ; n < len(w.expiring) && now-w.expiring[n].since > l.Skew; n++ { // others may be added meanwhile
 		c := w.expiring[n].conflict
 		if len(c.ops) > 0 && c.ops[0].expires && now-c.ops[0].op.Time > l.Skew && c.suspects == 0 {
-			l.forceFirst(c, emit)
+			l.forceFirst(c)
 		}
 	}
 	w.expiring = append(w.expiring[:0], w.expiring[n:]...)
 }
 
-// Barrier says that whatever was published before the previous call has been added. What has waited since then is
-// settled as it stands.
-func (l *Ledger) Barrier(emit func(*Event)) {
+// Barrier says that whatever was published before the previous call has been in a batch. What has waited since then is
+// settled as it stands: the events replace what is in b.
+func (l *Ledger) Barrier(b *Batch) {
+	l.begin(b)
+	defer l.handOver(b)
 	w := &l.waits
 	for _, c := range w.queue[w.head:] {
 		for len(c.ops) > 0 && c.ops[0].barrier < w.barrier {
-			l.forceFirst(c, emit)
+			l.forceFirst(c)
 		}
 	}
 	w.barrier++
 	w.compact()
 }
 
-// Finish settles everything that waits: no more ops will come.
-func (l *Ledger) Finish(emit func(*Event)) {
+// Finish settles everything that waits, as Barrier does: no more ops will come.
+func (l *Ledger) Finish(b *Batch) {
+	l.begin(b)
+	defer l.handOver(b)
 	for _, c := range l.waits.queue[l.waits.head:] {
-		l.forceAll(c, emit)
+		l.forceAll(c)
 	}
 	l.waits.compact()
 }

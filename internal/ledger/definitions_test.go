@@ -85,8 +85,8 @@ func (x *example) run(text string) (says string, err error) {
 	default:
 		return "", fmt.Errorf("%q: unknown verb %q", text, verb)
 	}
-	x.ledger.Barrier(x.emit) // a moment without other threads
-	x.ledger.Barrier(x.emit)
+	x.ledger.BarrierTo(x.emit) // a moment without other threads
+	x.ledger.BarrierTo(x.emit)
 	return m[10], nil
 }
 

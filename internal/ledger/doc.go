@@ -1,12 +1,14 @@
 // Package ledger answers one question: which allocation does a deallocation end?
 //
-// It keeps the live blocks by address. Ops of the agent go in, events of package event come out: an allocation gets
-// the next number, a deallocation gets the number of the allocation that it ends, with that block's size, stack,
-// thread and time of birth. Two blocks are never live at one address, and the times of the events never decrease.
+// It keeps the live blocks by address. Ops of the agent go in, events of package event come out, in the same batch: an
+// allocation gets the next number, a deallocation gets the number of the allocation that it ends, with that block's
+// size, stack, thread and time of birth. Two blocks are never live at one address, and the times of the events never
+// decrease.
 //
-//	op.go        what goes in
+//	batch.go     Settle: a batch of ops becomes one of events
+//	op.go        an op that does not fit into a row
 //	ledger.go    ops that fit, and the events
-//	fast.go      the same for many ops at a time
+//	fast.go      the loop that settles most of them
 //	table.go     the live blocks
 //	realloc.go   begins and results of reallocs; brackets.go: those under way
 //	conflict.go  ops that contradict what is live, which wait

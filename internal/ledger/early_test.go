@@ -333,14 +333,14 @@ func (s *earlySums) run(seed uint64) error {
 		l.Add(&op.Op, j.emit)
 		if op.Kind == ledger.OpMap {
 			if rests&1 == 1 {
-				l.Barrier(j.emit)
+				l.BarrierTo(j.emit)
 			}
 			j.rest(w.quiet[rests])
 			s.quiet += len(w.quiet[rests])
 			rests++
 		}
 	}
-	l.Finish(j.emit)
+	l.FinishTo(j.emit)
 	j.rest(w.quiet[rests-1])
 	for _, b := range w.blocks {
 		if n := map[bool]int{true: 1}[b.ended]; j.problem == "" && b.events != n && j.other == 0 {

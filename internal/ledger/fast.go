@@ -5,8 +5,7 @@ import (
 )
 
 // Most ops are simple: an allocation at a free address, or a deallocation of a live block by the right function, while
-// nothing waits and the clock goes on. Plain settles these, many at a time and in a few nanoseconds each. It declines
-// all others, which are then given to Add. Both do the same.
+// nothing waits and the clock goes on. plain is the inner loop of Settle that settles these, in a few nanoseconds each.
 
 // together has, for each deallocation function, the allocation functions, a bit each, to which it certainly belongs.
 // Alignments are not known here.
@@ -31,12 +30,8 @@ var sizedFuncs = func() (set uint64) {
 	return set
 }()
 
-// Plain settles the first ops of list, which are in the order of time, as long as they are simple, and returns their
-// number. It stops at the first op that is not simple; an op that is NotPlain never is. Ops are turned into events in
-// place. An allocation is complete already. A deallocation is a PlainFree with Time, Addr, Func and Thread, and Ref is
-// the lowest byte of the size that the program gave; Plain adds what is known of the block, and whether the op is
-// PlainTemporary.
-func (l *Ledger) Plain(list []event.Plain) int {
+// plain settles the first rows of list as long as they are simple, adds them up in b, and returns their number.
+func (l *Ledger) plain(list []event.Row, b *event.Batch) int {
 	if l.waits.ops > 0 || len(list) == 0 {
 		return 0
 	}
@@ -48,7 +43,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 	for ; n < len(list); n++ {
 		p := &list[n]
 		addr, now, thread := p.Addr, int64(p.Time), p.Thread
-		if now < last || now > maxBorn || addr == 0 || p.Way > event.PlainFree || int(thread) >= len(latest) {
+		if now < last || now > maxBorn || addr == 0 || p.Kind > event.RowFree || int(thread) >= len(latest) {
 			break // also for a thread's first deallocation
 		}
 		h := hash(addr)
@@ -65,7 +60,7 @@ func (l *Ledger) Plain(list []event.Plain) int {
 				i = 0
 			}
 		}
-		if p.Way == event.PlainAlloc {
+		if p.Kind == event.RowAlloc {
 			if s.key != 0 || p.Size >= bigSize || g.count >= g.limit {
 				break
 			}
@@ -91,9 +86,9 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		p.Ref = ref >> 16
 		p.Born = born >> howBits
 		p.BornBy = uint32(key&0xffff) | uint32(ref&0xffff)<<16
-		p.Way = event.PlainFree
+		p.Kind = event.RowFree
 		if latest[thread] == ref>>16+1 {
-			p.Way = event.PlainTemporary
+			p.Kind = event.RowTemporary
 		}
 		total -= size & bigSize
 		g.count--
@@ -105,14 +100,17 @@ func (l *Ledger) Plain(list []event.Plain) int {
 		}
 	}
 	if n > 0 {
-		if l.known != nil { // which only Add reads
+		if l.known != nil { // which only add reads
 			for i := range list[:n] {
-				if list[i].Way == event.PlainAlloc {
+				if list[i].Kind == event.RowAlloc {
 					l.known.add(list[i].Addr)
 				}
 			}
 		}
 		t.count += 2*(allocs-l.allocs) - uint64(n)
+		b.Plain += uint64(n)
+		b.Allocs += allocs - l.allocs
+		b.Bytes += total - t.bytes
 		l.allocs, t.bytes = allocs, total
 		l.seen, l.written = last, last
 		// Unless there is one thread only: the op that ends the run may be the first of the second thread.
@@ -125,13 +123,13 @@ func (l *Ledger) Plain(list []event.Plain) int {
 
 // remember notes the deallocations of list since a time, with which another thread's may be exchanged, in their order:
 // recentFrees forgets the oldest.
-func (l *Ledger) remember(list []event.Plain, since int64) {
+func (l *Ledger) remember(list []event.Row, since int64) {
 	k := len(list)
 	for k > 0 && int64(list[k-1].Time) >= since {
 		k--
 	}
 	for i := range list[k:] {
-		if p := &list[k+i]; p.Way != event.PlainAlloc {
+		if p := &list[k+i]; p.Kind != event.RowAlloc {
 			l.recent.add(p.Addr, int64(p.Time), p.Thread)
 		}
 	}
@@ -140,9 +138,9 @@ func (l *Ledger) remember(list []event.Plain, since int64) {
 // touchFrom is the number of live blocks with which the table no longer fits into a first-level cache.
 const touchFrom = 1024
 
-// Fetch loads the places in the table of the addresses of list into the cache, if the table is large. The loads of a
-// loop that does nothing else overlap. Those of Plain do not, and few would in a loop that also computes the places.
-func (l *Ledger) Fetch(list []event.Plain) {
+// fetch loads the places in the table of the addresses of list into the cache, if the table is large. The loads of a
+// loop that does nothing else overlap. Those of plain do not, and few would in a loop that also computes the places.
+func (l *Ledger) fetch(list []event.Row) {
 	t := l.live
 	if t.count < touchFrom {
 		return

@@ -9,62 +9,90 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// plainOf is an op as Plain takes it; what Plain never takes is NotPlain.
-func plainOf(op *Op) event.Plain {
-	p := event.Plain{
+// rowOf is the row that an op gets; one of kind RowOther says nothing of it.
+func rowOf(op *Op) event.Row {
+	r := event.Row{
 		Time: uint64(op.Time), Addr: op.key(), Size: op.Size, Stack: op.Stack, Thread: op.Thread, Func: op.Func,
-		Way: event.NotPlain,
+		BornBy: op.Stream, Kind: event.RowOther,
 	}
 	switch {
 	case op.Late:
 	case op.Kind == OpAlloc:
-		p.Way = event.PlainAlloc
+		r.Kind = event.RowAlloc
+		if op.HasUsable {
+			r.Ref = op.Usable - op.Size
+		}
 	case op.Kind == OpFree:
-		p.Way = event.PlainFree
+		r.Kind = event.RowFree
 	}
-	return p
+	return r
 }
 
-// allPlain gives ops to a ledger by Plain, so many at once at most, and by Add those that it declines. It returns what
-// comes of them, and how many Plain has taken.
-func allPlain(ops []*Op, forked bool, most int) (events []event.Event, l *Ledger, taken int) {
+// settleAll gives ops to a ledger in batches of at most so many; most is 0: one by one, none of them as a row. It
+// returns what comes of them, and how many were settled as plain rows.
+func settleAll(
+	t *testing.T, ops []*Op, forked bool, most int,
+) (events []event.Event, l *Ledger, plain int) {
+	t.Helper()
 	l = New(forked)
 	l.Skew = 12
-	emit := func(e *Event) { events = append(events, e.Event) }
+	allocs := uint64(0)
+	count := func(e event.Event) {
+		events = append(events, e)
+		if e.Kind == event.Alloc {
+			allocs++
+		}
+	}
+	emit := func(e *Event) { count(e.Event) }
 	for at := 0; at < len(ops); {
 		if ops[at] == nil {
-			l.Barrier(emit)
+			l.BarrierTo(emit)
 			at++
 			continue
 		}
-		var list []event.Plain
-		for k := at; k < len(ops) && ops[k] != nil && k < at+most; k++ {
-			list = append(list, plainOf(ops[k]))
-		}
-		l.Fetch(list)
-		n := l.Plain(list)
-		for i := range list[:n] {
-			p := &list[i]
-			e := event.Event{
-				Kind: event.Alloc, Time: int64(p.Time), Func: p.Func, Thread: p.Thread, Stack: p.Stack, Addr: p.Addr,
-				Size: p.Size, Ref: event.NoRef,
+		var b Batch
+		for n := 0; at < len(ops) && ops[at] != nil && n < max(most, 1); n++ {
+			r := rowOf(ops[at])
+			if most == 0 {
+				r.Kind = event.RowOther
 			}
-			if p.Way != event.PlainAlloc {
-				e.Kind, e.Ref, e.Born, e.BornBy = event.Free, p.Ref, int64(p.Born), p.BornBy
+			if b.Rows = append(b.Rows, r); r.Kind == event.RowOther {
+				b.Ops = append(b.Ops, *ops[at])
 			}
-			if p.Way == event.PlainTemporary {
-				e.Flags = event.Temporary
-			}
-			events = append(events, e)
-		}
-		taken += n
-		if at += n; n == 0 || n < len(list) {
-			l.Add(ops[at], emit)
 			at++
 		}
+		l.Settle(&b)
+		plain += int(b.Plain)
+		for rows, full := range b.Parts() {
+			for i := range rows {
+				count(eventOf(&rows[i]))
+			}
+			for i := range full {
+				if full[i].Allocs != allocs {
+					t.Fatalf("%d allocations before an event, not %d", allocs, full[i].Allocs)
+				}
+				count(full[i].Event)
+			}
+		}
 	}
-	l.Finish(emit)
-	return events, l, taken
+	l.FinishTo(emit)
+	return events, l, plain
+}
+
+func eventOf(r *event.Row) event.Event {
+	e := event.Event{
+		Kind: event.Alloc, Time: int64(r.Time), Func: r.Func, Thread: r.Thread, Stack: r.Stack, Addr: r.Addr,
+		Size: r.Size, Ref: event.NoRef,
+	}
+	if r.Kind == event.RowAlloc {
+		e.Flags, e.Usable, e.Count = event.HasUsable, r.Size+r.Slack(), r.Count()
+		return e
+	}
+	e.Kind, e.Ref, e.Born, e.BornBy = event.Free, r.Ref, int64(r.Born), r.BornBy
+	if r.Kind == event.RowTemporary {
+		e.Flags = event.Temporary
+	}
+	return e
 }
 
 // mostlyPlain makes ops of which few are not plain: some contradict, come late or belong to reallocs, or are barriers
@@ -76,15 +104,16 @@ func mostlyPlain(rng *rand.Rand) (ops []*Op) {
 		now += rng.Int64N(4)
 		addr := uint64(1+rng.IntN(60)) * 16
 		op := &Op{Time: now, Stream: rng.Uint32N(3), Addr: addr, Kind: OpAlloc, Func: event.New}
-		op.Stack, op.Size = rng.Uint32N(9), rng.Uint64N(300)
+		op.Stack, op.Size, op.HasUsable = rng.Uint32N(9), rng.Uint64N(300), true
+		op.Usable = op.Size + rng.Uint64N(9)
 		op.Thread = op.Stream
 		if live[addr] {
-			op.Kind, op.Func, op.Stack, op.Size = OpFree, event.Delete, 0, 0
+			op.Kind, op.Func, op.Stack, op.Size, op.HasUsable, op.Usable = OpFree, event.Delete, 0, 0, false, 0
 		}
 		live[addr] = !live[addr]
 		switch rng.IntN(60) {
 		case 0:
-			op.Kind, op.Func = OpAlloc, event.Malloc
+			op.Kind, op.Func, op.HasUsable, op.Usable = OpAlloc, event.Malloc, true, op.Size
 		case 1:
 			op.Kind, op.Func = OpFree, event.FreeFunc
 		case 2:
@@ -97,6 +126,7 @@ func mostlyPlain(rng *rand.Rand) (ops []*Op) {
 			op.Time -= 20
 		case 6:
 			op.Size = 1<<32 - rng.Uint64N(2)
+			op.Usable = op.Size
 		case 7, 8, 9, 10:
 			op = nil
 		}
@@ -105,17 +135,17 @@ func mostlyPlain(rng *rand.Rand) (ops []*Op) {
 	return ops
 }
 
-// TestShortWay: the same comes of ops whether they go by Plain, one by one or many at once, or by Add.
-func TestShortWay(t *testing.T) {
+// TestBatches: the same comes of ops whether they come as rows, one by one or many at once, or as ops.
+func TestBatches(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
 	all, taken, exchanged := 0, 0, uint64(0)
 	for n := range 1000 {
 		ops := mostlyPlain(rng)
-		want, one, _ := allPlain(ops, n&1 == 0, 0)
+		want, one, _ := settleAll(t, ops, n&1 == 0, 0)
 		exchanged += one.Counts().Exchanges
 		for _, most := range []int{1, 7, 300} {
-			got, other, k := allPlain(ops, n&1 == 0, most)
+			got, other, k := settleAll(t, ops, n&1 == 0, most)
 			if !slices.Equal(got, want) {
 				t.Fatalf("input %d, %d at once:\n%+v\nand\n%+v", n, most, got, want)
 			}

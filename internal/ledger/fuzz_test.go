@@ -131,7 +131,7 @@ func checkOps(ops []*Op, forked bool, skew int64) error {
 	var frees, mallocs, fails int
 	for _, op := range ops {
 		if op == nil {
-			l.Barrier(c.emit)
+			l.BarrierTo(c.emit)
 			continue
 		}
 		switch {
@@ -149,7 +149,7 @@ func checkOps(ops []*Op, forked bool, skew int64) error {
 			return fmt.Errorf("%d ops wait", l.Waiting())
 		}
 	}
-	l.Finish(c.emit)
+	l.FinishTo(c.emit)
 	if c.problem != "" {
 		return fmt.Errorf("%s", c.problem)
 	}
@@ -234,7 +234,7 @@ func TestGaps(t *testing.T) {
 		if q := len(l.waits.queue); q > 3*maxWaiting {
 			t.Errorf("%s: the queue holds %d addresses", name, q)
 		}
-		l.Finish(emit)
+		l.FinishTo(emit)
 		if blocks, _ := l.Live(); blocks > 150_000 {
 			t.Errorf("%s: %d blocks live at 150000 addresses", name, blocks)
 		}
@@ -264,7 +264,7 @@ func TestStaleReallocs(t *testing.T) {
 	if l.Waiting() != 1 {
 		t.Errorf("an allocation over the block of a begin that was forgotten does not wait")
 	}
-	l.Finish(emit)
+	l.FinishTo(emit)
 	if blocks, bytes := l.Live(); blocks != 1000 || bytes != 999 {
 		t.Errorf("%d blocks, %d bytes live, want 1000, 999", blocks, bytes)
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -27,21 +28,11 @@ type Ledger struct {
 	recent  recentFrees
 	pools   pools
 	counts  Counts
-	event   Event // the one given to emit
-	// The events of allocations and deallocations are kept apart, so that the fields which never apply to them are
-	// never written. They are filled field by field: a composite literal is built on the stack and copied, which costs
-	// more than everything else.
-	birth, death Event
-	ending       Block  // of all three
-	freed        Op     // see by
-	fetched      uint64 // see Fetch
-}
-
-// Event is an event with what its receiver needs beside it. It is valid until the function that it is given to returns.
-type Event struct {
-	event.Event
-	Ended  *Block // of a Free, the block that it ends
-	Region uint32 // of the op; for an op that has waited, where its thread was when the op came
+	settled []event.Full // in the batch under way
+	op      Op           // see Settle
+	freed   Op           // see by
+	ending  Block        // the block that was ended last
+	fetched uint64       // see fetch
 }
 
 // Counts says what was out of the ordinary. All zero is the normal case.
@@ -66,58 +57,51 @@ func New(forked bool) *Ledger {
 		l.known = newAddresses()
 	}
 	l.waits.byAddr = make(map[uint64]*conflict)
-	l.event.Ended, l.birth.Ended, l.death.Ended = &l.ending, &l.ending, &l.ending
-	l.birth.Kind, l.birth.Ref = event.Alloc, event.NoRef
-	l.death.Kind = event.Free
 	return l
 }
 
-// Add takes the next op, in the order of time, stream and sequence, and gives the events that it settles to emit. An
-// event is valid only until emit returns.
-func (l *Ledger) Add(op *Op, emit func(*Event)) {
+// add takes the next op, of whatever kind.
+func (l *Ledger) add(op *Op) {
 	if op.Time > l.seen {
 		l.seen = op.Time
 		if len(l.waits.expiring) > 0 {
-			l.settleExpired(op.Time, emit)
+			l.settleExpired(op.Time)
 		}
 	} else if len(l.waits.expiring) > maxWaiting {
-		l.settleExpired(1<<62, emit)
+		l.settleExpired(1 << 62)
 	}
 	addr := op.key()
 	switch op.Kind {
 	case OpAlloc:
-		l.alloc(op, addr, 0, emit)
+		l.alloc(op, addr, 0)
 	case OpFree:
-		if addr == 0 || op.Pool != 0 && l.returns(op, emit) {
+		if addr == 0 || op.Pool != 0 && l.returns(op) {
 			return
 		}
-		if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
+		if l.waits.ops > 0 && l.join(op, addr, 0) {
 			return
 		}
 		g, i, ok := l.live.find(addr)
 		if !ok || l.markedByOther(op, g, i) {
-			l.conflict(op, addr, 0, emit)
+			l.conflict(op, addr, 0)
 			return
 		}
-		l.end(op, g, i, 0, emit)
+		l.end(op, g, i, 0)
 	case OpReallocBegin:
-		l.reallocBegin(op, addr, emit)
+		l.reallocBegin(op, addr)
 	case OpReallocResult:
-		l.reallocResult(op, addr, emit)
+		l.reallocResult(op, addr)
 	case OpMap:
-		l.mapped(op, emit)
+		l.mapped(op)
 	case OpBacking:
-		l.back(op, emit)
+		l.back(op)
 	case OpPoolClear, OpPoolDestroy:
-		l.clearPool(op, op.Kind == OpPoolDestroy, emit)
+		l.clearPool(op, op.Kind == OpPoolDestroy)
 	}
 }
 
 // Live returns the number of live blocks and their requested bytes.
 func (l *Ledger) Live() (blocks, bytes uint64) { return l.live.count - l.pools.silent, l.live.bytes }
-
-// Sums returns the number of allocations so far, and the live bytes, including those of blocks that serve pools.
-func (l *Ledger) Sums() (allocs, bytes uint64) { return l.allocs, l.live.bytes }
 
 // Settled says whether the events so far are all that the ledger knows. Then another ledger with the same live blocks
 // goes on as this one does, if it is given again the begins of reallocs whose results have not come. The only
@@ -162,26 +146,26 @@ func (l *Ledger) Blocks() iter.Seq[Block] {
 // Close forgets the live blocks and gives their memory, which is not in Go's heap, back to the system.
 func (l *Ledger) Close() { l.live.release() }
 
-func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) alloc(op *Op, addr uint64, flags event.Flags) {
 	if addr == 0 {
 		if op.Size > 0 {
-			l.fail(op, emit)
+			l.fail(op)
 		}
 		return
 	}
-	if l.waits.ops > 0 && l.join(op, addr, flags, emit) {
+	if l.waits.ops > 0 && l.join(op, addr, flags) {
 		return
 	}
 	g, i, ok := l.live.find(addr)
 	if ok {
 		if p := &g.slots[i]; p.ref&inRealloc == 0 || precedes(op, l.streams.of(p), l.Skew) {
-			l.conflict(op, addr, flags, emit)
+			l.conflict(op, addr, flags)
 			return
 		}
-		l.moved(op, g, i, emit)
+		l.moved(op, g, i)
 		g, i, _ = l.live.find(addr)
 	}
-	l.born(op, addr, g, i, flags, emit)
+	l.born(op, addr, g, i, flags)
 }
 
 // time returns the time at which an op's event is written, and Late if it is not the op's own.
@@ -195,8 +179,23 @@ func (l *Ledger) time(op *Op) (int64, event.Flags) {
 	return l.written, event.Late
 }
 
+// next is the place of the next event, which op has settled. It is filled field by field: a composite literal is built
+// elsewhere and copied, which costs more than everything else.
+func (l *Ledger) next(op *Op, kind event.Kind, now int64) *event.Full {
+	n := len(l.settled)
+	if n == cap(l.settled) {
+		l.settled = slices.Grow(l.settled, max(n, 64))
+	}
+	l.settled = l.settled[:n+1]
+	e := &l.settled[n]
+	*e = event.Full{}
+	e.Allocs, e.Region = l.allocs, op.Region
+	e.Kind, e.Time, e.Func, e.Thread = kind, now, op.Func, op.Thread
+	return e
+}
+
 // born writes a new block into the empty place (g, i).
-func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags) {
 	if op.Serves != 0 && op.Pool == 0 {
 		l.silence(op, addr)
 		l.attach(&backing{addr: addr, size: op.Size, of: op.Serves, parent: heapParent})
@@ -220,11 +219,9 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 		l.given(op.Pool, addr, ref)
 	}
 	l.latest.set(op.Thread, ref)
-	e := &l.birth
-	e.Region = op.Region
-	e.Time = now
-	e.Func = op.Func
-	e.Thread = op.Thread
+	e := l.next(op, event.Alloc, now)
+	e.Allocs = ref
+	e.Ref = event.NoRef
 	e.Stack = op.Stack
 	e.Flags = flags
 	e.Addr = plainAddr(addr, op.Pool != 0)
@@ -232,11 +229,10 @@ func (l *Ledger) born(op *Op, addr uint64, g *segment, i int, flags event.Flags,
 	e.Usable = op.Usable
 	e.Align = op.Align
 	e.Count = op.Count
-	emit(e)
 }
 
 // end ends the block at (g, i), for op.
-func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags) {
 	b := &l.ending
 	quiet := g.slots[i].ref&silent != 0
 	l.live.get(g, i, b)
@@ -245,15 +241,15 @@ func (l *Ledger) end(op *Op, g *segment, i int, flags event.Flags, emit func(*Ev
 		l.recent.add(b.Addr, op.Time, op.Thread)
 	}
 	if quiet {
-		l.returned(op, b.Addr, emit)
+		l.returned(op, b.Addr)
 		return
 	}
 	b.Addr = plainAddr(b.Addr, b.Func.InPool())
-	l.ended(op, b, flags, emit)
+	l.ended(op, b, flags)
 }
 
 // ended writes that op ended block b, which is no longer in the table.
-func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) ended(op *Op, b *Block, flags event.Flags) {
 	now, late := l.time(op)
 	if b.Sampled {
 		flags |= event.Sampled // and nobody knows whether it was temporary
@@ -261,11 +257,8 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*Event)) {
 		op.Func != event.FuncUnknown && op.Func != event.PoolBacking {
 		flags |= event.Temporary
 	}
-	e := &l.death
-	e.Region = op.Region
-	e.Time = now
-	e.Func = op.Func
-	e.Thread = op.Thread
+	e := l.next(op, event.Free, now)
+	e.Ended = b.Func
 	e.Stack = b.Stack
 	e.FreeStack = op.FreeStack
 	e.Flags = flags | late
@@ -274,21 +267,16 @@ func (l *Ledger) ended(op *Op, b *Block, flags event.Flags, emit func(*Event)) {
 	e.Size = b.Size
 	e.Born = b.Born
 	e.BornBy = b.Thread
-	emit(e)
 }
 
-func (l *Ledger) fail(op *Op, emit func(*Event)) {
+func (l *Ledger) fail(op *Op) {
 	now, late := l.time(op)
-	l.event.Region = op.Region
-	l.event.Event = event.Event{
-		Time: now, Kind: event.Fail, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
-		Ref: event.NoRef, Size: op.Size, Align: op.Align, Count: op.Count,
-	}
-	emit(&l.event)
+	e := l.next(op, event.Fail, now)
+	e.Stack, e.Flags, e.Ref, e.Size, e.Align, e.Count = op.Stack, late, event.NoRef, op.Size, op.Align, op.Count
 }
 
 // unknown writes that op ended no block of this ledger.
-func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags, emit func(*Event)) {
+func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags) {
 	now, late := l.written, event.Flags(0)
 	if !l.Partial || op.Time >= l.written {
 		now, late = l.time(op)
@@ -302,22 +290,15 @@ func (l *Ledger) unknown(op *Op, addr uint64, kind event.Kind, flags event.Flags
 	default:
 		l.counts.Unmatched++
 	}
-	l.event.Region = op.Region
-	l.event.Event = event.Event{
-		Time: now, Kind: kind, Func: op.Func, Thread: op.Thread, FreeStack: op.FreeStack, Flags: flags | late,
-		Ref: event.NoRef, Addr: plainAddr(addr, op.Pool != 0),
-	}
-	emit(&l.event)
+	e := l.next(op, kind, now)
+	e.FreeStack, e.Flags, e.Ref, e.Addr = op.FreeStack, flags|late, event.NoRef, plainAddr(addr, op.Pool != 0)
 }
 
-func (l *Ledger) mapped(op *Op, emit func(*Event)) {
+func (l *Ledger) mapped(op *Op) {
 	now, late := l.time(op)
-	l.event.Region = op.Region
-	l.event.Event = event.Event{
-		Time: now, Kind: event.Map, Func: op.Func, Thread: op.Thread, Stack: op.Stack, Flags: late,
-		Ref: event.NoRef, Addr: op.Addr, Size: op.Size, OldAddr: op.OldAddr, OldSize: op.OldSize,
-	}
-	emit(&l.event)
+	e := l.next(op, event.Map, now)
+	e.Stack, e.Flags, e.Ref, e.Addr, e.Size = op.Stack, late, event.NoRef, op.Addr, op.Size
+	e.OldAddr, e.OldSize = op.OldAddr, op.OldSize
 }
 
 // latest remembers the number of each thread's latest allocation.

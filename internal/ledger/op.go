@@ -39,7 +39,7 @@ type Op struct {
 	OldSize   uint64 // OpMap only
 	Serves    uint64 // OpAlloc, OpReallocResult: the pool that the block serves, so that it is not counted; 0: none
 	Pool      uint64 // the program's own pool that gave out Addr, or takes it back; 0: the real allocator
-	Region    uint32 // where its thread was; see Event.Region
+	Region    uint32 // where its thread was: set by Settle
 }
 
 // Block is a live block; its time is in the unit of the ops' times.

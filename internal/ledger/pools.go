@@ -36,13 +36,13 @@ func plainAddr(key uint64, pooled bool) uint64 {
 
 // pools are those of the process that have given out something or have backings.
 type pools struct {
-	byID   map[uint64]*pool
-	at     map[uint64][]*backing // by first address, the innermost last
-	within map[uint64]*backing   // those that another pool gave out, by the number of their allocation
-	silent uint64                // silent blocks in the table
-	serial uint64                // silent blocks so far
-	moves  uint64                // see Ledger.BackingChanges
-	change func(pool uint64, bytes int64)
+	byID    map[uint64]*pool
+	at      map[uint64][]*backing // by first address, the innermost last
+	within  map[uint64]*backing   // those that another pool gave out, by the number of their allocation
+	silent  uint64                // silent blocks in the table
+	serial  uint64                // silent blocks so far
+	moves   uint64                // see Ledger.BackingChanges
+	changed []BackingChange       // since the latest batch
 }
 
 type pool struct {
@@ -138,26 +138,26 @@ func (l *Ledger) isLive(x content) bool {
 }
 
 // back makes memory serve a pool.
-func (l *Ledger) back(op *Op, emit func(*Event)) {
+func (l *Ledger) back(op *Op) {
 	addr := op.Addr & addrMask
 	if addr == 0 || op.Pool == 0 {
 		return
 	}
 	for _, key := range [2]uint64{addr | poolBit, addr} {
-		l.forceAt(key, emit)
+		l.forceAt(key)
 	}
 	b := &backing{addr: addr, size: op.Size, of: op.Pool, parent: unknownParent}
 	list := l.pools.at[addr]
 	if g, i, ok := l.live.find(addr | poolBit); ok {
-		l.end(op, g, i, 0, emit)
+		l.end(op, g, i, 0)
 		b.parent, b.ref = pooledParent, l.ending.Ref
 		l.pools.get(op.Pool)
 		l.pools.within[b.ref] = b
 	} else if g, i, ok := l.live.find(addr); ok && g.slots[i].ref&silent == 0 {
-		l.end(op, g, i, 0, emit)
+		l.end(op, g, i, 0)
 		b.parent = heapParent
 	} else if len(list) > 0 {
-		l.backAgain(op, list[len(list)-1], emit)
+		l.backAgain(op, list[len(list)-1])
 		return
 	}
 	if b.parent != unknownParent {
@@ -180,12 +180,12 @@ func (l *Ledger) silence(op *Op, addr uint64) {
 }
 
 // backAgain moves memory that serves a pool to the pool of op.
-func (l *Ledger) backAgain(op *Op, b *backing, emit func(*Event)) {
+func (l *Ledger) backAgain(op *Op, b *backing) {
 	if b.of == op.Pool && b.pool != nil {
 		return
 	}
 	l.detach(b)
-	l.endContents(&b.contents, l.ender(op, event.PoolReturned), emit)
+	l.endContents(&b.contents, l.ender(op, event.PoolReturned))
 	b.of, b.size = op.Pool, cmp.Or(op.Size, b.size)
 	l.attach(b)
 }
@@ -204,7 +204,7 @@ func (l *Ledger) attach(b *backing) {
 	if len(b.list) > 0 {
 		p.loose.list = slices.DeleteFunc(p.loose.list, func(x content) bool { return x.key&^poolBit-b.addr < b.size })
 	}
-	l.pools.changed(b.of, int64(b.size))
+	l.pools.serves(b.of, int64(b.size))
 }
 
 // detach removes memory from the books.
@@ -217,14 +217,13 @@ func (l *Ledger) detach(b *backing) {
 	} else {
 		delete(l.pools.at, b.addr)
 	}
-	l.pools.changed(b.of, -int64(b.size))
+	l.pools.serves(b.of, -int64(b.size))
 }
 
-func (p *pools) changed(id uint64, bytes int64) {
+// serves notes that so many bytes more, or less, serve a pool.
+func (p *pools) serves(id uint64, bytes int64) {
 	p.moves++
-	if p.change != nil {
-		p.change(id, bytes)
-	}
+	p.changed = append(p.changed, BackingChange{id, bytes})
 }
 
 // ender is op as what ends blocks that were not freed one by one.
@@ -233,27 +232,27 @@ func (l *Ledger) ender(op *Op, f event.Func) *Op {
 }
 
 // returned ends what lies in the silent block at addr, which op has ended.
-func (l *Ledger) returned(op *Op, addr uint64, emit func(*Event)) {
+func (l *Ledger) returned(op *Op, addr uint64) {
 	l.pools.silent--
 	for _, b := range l.pools.at[addr] {
 		if b.parent != pooledParent {
-			l.release(b, l.ender(op, event.PoolReturned), emit)
+			l.release(b, l.ender(op, event.PoolReturned))
 			return
 		}
 	}
 }
 
 // release ends what lies in memory that no longer serves a pool.
-func (l *Ledger) release(b *backing, by *Op, emit func(*Event)) {
+func (l *Ledger) release(b *backing, by *Op) {
 	if b.parent == pooledParent {
 		delete(l.pools.within, b.ref)
 	}
 	l.detach(b)
-	l.endContents(&b.contents, by, emit)
+	l.endContents(&b.contents, by)
 }
 
 // returns says whether what op gives back to its pool is memory that serves another pool. Then it no longer does.
-func (l *Ledger) returns(op *Op, emit func(*Event)) bool {
+func (l *Ledger) returns(op *Op) bool {
 	addr := op.Addr & addrMask
 	list := l.pools.at[addr]
 	if len(list) == 0 {
@@ -262,7 +261,7 @@ func (l *Ledger) returns(op *Op, emit func(*Event)) bool {
 	p := l.pools.byID[op.Pool]
 	for _, b := range list {
 		if b.parent == pooledParent && p != nil && p.contents(addr).holds(b.ref) {
-			l.release(b, l.ender(op, event.PoolReturned), emit)
+			l.release(b, l.ender(op, event.PoolReturned))
 			return true
 		}
 	}
@@ -270,34 +269,34 @@ func (l *Ledger) returns(op *Op, emit func(*Event)) bool {
 }
 
 // endContents ends all that was given out.
-func (l *Ledger) endContents(c *contents, by *Op, emit func(*Event)) {
+func (l *Ledger) endContents(c *contents, by *Op) {
 	for len(c.list) > 0 { // what is settled meanwhile may add to it
 		list := c.list
 		c.list, c.kept = nil, 0
 		for _, x := range list {
 			if b := l.pools.within[x.ref]; b != nil {
-				l.release(b, by, emit)
+				l.release(b, by)
 				continue
 			}
-			l.forceAt(x.key, emit)
+			l.forceAt(x.key)
 			if g, i, ok := l.live.find(x.key); ok && g.slots[i].ref>>16&refMask == x.ref {
-				l.end(by, g, i, 0, emit)
+				l.end(by, g, i, 0)
 			}
 		}
 	}
 }
 
 // clearPool ends all that a pool has given out; destroy: the pool as well.
-func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*Event)) {
+func (l *Ledger) clearPool(op *Op, destroy bool) {
 	p := l.pools.byID[op.Pool]
 	if p == nil {
 		return
 	}
 	by := l.ender(op, op.Func)
 	for _, b := range slices.Clone(p.backings) {
-		l.endContents(&b.contents, by, emit)
+		l.endContents(&b.contents, by)
 	}
-	l.endContents(&p.loose, by, emit)
+	l.endContents(&p.loose, by)
 	if !destroy {
 		return
 	}
@@ -316,6 +315,3 @@ func (l *Ledger) clearPool(op *Op, destroy bool, emit func(*Event)) {
 	}
 	delete(l.pools.byID, op.Pool)
 }
-
-// Backed has changed called with each change of how many bytes serve a pool.
-func (l *Ledger) Backed(changed func(pool uint64, bytes int64)) { l.pools.change = changed }

@@ -23,9 +23,7 @@ type testArena struct {
 }
 
 func newArena() *testArena {
-	a := &testArena{l: New(false), backing: map[uint64]int64{}}
-	a.l.Backed(func(pool uint64, bytes int64) { a.backing[pool] += bytes })
-	return a
+	return &testArena{l: New(false), backing: map[uint64]int64{}}
 }
 
 func (a *testArena) emit(e *Event) {
@@ -46,7 +44,13 @@ func (a *testArena) emit(e *Event) {
 func (a *testArena) do(op Op) {
 	a.now++
 	op.Time, op.Stream = a.now, op.Thread
-	a.l.Add(&op, a.emit)
+	a.took(a.l.Add(&op, a.emit))
+}
+
+func (a *testArena) took(b *Batch) {
+	for _, c := range b.Backings {
+		a.backing[c.Pool] += c.Bytes
+	}
 }
 
 func (a *testArena) malloc(addr, size uint64) {
@@ -78,7 +82,7 @@ func (a *testArena) destroy(pool uint64) {
 }
 
 func (a *testArena) finish() string {
-	a.l.Finish(a.emit)
+	a.took(a.l.FinishTo(a.emit))
 	maps.DeleteFunc(a.backing, func(_ uint64, bytes int64) bool { return bytes == 0 })
 	blocks, bytes := a.l.Live()
 	return strings.Join(a.out, "\n") + fmt.Sprintf("\n=> %d blocks, %d bytes, backing %v", blocks, bytes, a.backing)
@@ -442,7 +446,6 @@ func TestRestorePools(t *testing.T) {
 		}
 		b := newArena()
 		b.now, b.bytes, b.backing = a.now, a.bytes, map[uint64]int64{}
-		b.l.Backed(func(pool uint64, bytes int64) { b.backing[pool] += bytes })
 		b.l.Restore(a.l.Blocks(), a.l.allocs, map[uint32]uint64{0: a.l.allocs - 1}, a.now, a.l.Backings())
 		a.out = nil
 		second, copied := rand.New(rand.NewPCG(seed, 3)), m.clone()
@@ -483,11 +486,11 @@ func TestPoolRegions(t *testing.T) {
 	do := func(op Op) {
 		a.now++
 		op.Time = a.now
-		a.l.Add(&op, func(e *Event) {
+		a.took(a.l.Add(&op, func(e *Event) {
 			if e.Kind == event.Free {
 				regions = append(regions, e.Region)
 			}
-		})
+		}))
 	}
 	a.malloc(0x1000, 4096)
 	do(Op{Kind: OpBacking, Func: event.PoolBacking, Pool: 1, Addr: 0x1000, Size: 4096, Region: 1})

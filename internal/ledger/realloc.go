@@ -2,26 +2,26 @@ package ledger
 
 import "github.com/heaptap/heaptap/internal/event"
 
-func (l *Ledger) reallocBegin(op *Op, addr uint64, emit func(*Event)) {
+func (l *Ledger) reallocBegin(op *Op, addr uint64) {
 	if addr == 0 {
 		return
 	}
 	b, forgotten := l.streams.push(op, addr)
 	if forgotten != nil {
 		l.counts.Reallocs++
-		l.decide(forgotten, emit)
-		l.unmark(forgotten, emit)
+		l.decide(forgotten)
+		l.unmark(forgotten)
 	}
-	if op.Pool != 0 && l.returns(op, emit) {
+	if op.Pool != 0 && l.returns(op) {
 		b.fate, b.silent = movedAway, true
 		return
 	}
 	b.fate = undecided
-	if l.waits.ops > 0 && l.join(op, addr, 0, emit) {
+	if l.waits.ops > 0 && l.join(op, addr, 0) {
 		return
 	}
 	if g, i, ok := l.live.find(addr); !ok || l.markedByOther(op, g, i) {
-		l.conflict(op, addr, 0, emit)
+		l.conflict(op, addr, 0)
 		return
 	}
 	l.mark(b)
@@ -48,14 +48,14 @@ func (l *Ledger) mark(b *begin) {
 }
 
 // decide settles what a begin waits for.
-func (l *Ledger) decide(b *begin, emit func(*Event)) {
+func (l *Ledger) decide(b *begin) {
 	if b.fate == undecided {
-		l.forceAt(b.addr, emit)
+		l.forceAt(b.addr)
 	}
 }
 
 // unmark removes the mark of a realloc that failed or whose result was lost.
-func (l *Ledger) unmark(b *begin, emit func(*Event)) {
+func (l *Ledger) unmark(b *begin) {
 	if b.fate == inherited {
 		l.known.remove(b.addr)
 	}
@@ -64,18 +64,18 @@ func (l *Ledger) unmark(b *begin, emit func(*Event)) {
 	}
 	if g, i, ok := l.live.find(b.addr); ok && g.slots[i].ref>>16&refMask == b.ref {
 		g.slots[i].ref &^= inRealloc
-		l.settleAt(b.addr, emit)
+		l.settleAt(b.addr)
 	}
 }
 
 // moved ends the marked block at (g, i), since op was given its address.
-func (l *Ledger) moved(op *Op, g *segment, i int, emit func(*Event)) {
+func (l *Ledger) moved(op *Op, g *segment, i int) {
 	by := l.by(op, op.FreeStack)
 	if b := l.streams.of(&g.slots[i]); b != nil {
 		b.fate = movedAway
 		by.Thread, by.FreeStack, by.Region, by.Func = b.thread, b.freeStack, b.region, b.function
 	}
-	l.end(by, g, i, event.Realloc, emit)
+	l.end(by, g, i, event.Realloc)
 }
 
 // by returns op as a deallocation with a stack of its own. It is valid until the next call.
@@ -86,24 +86,24 @@ func (l *Ledger) by(op *Op, freeStack uint32) *Op {
 	return f
 }
 
-func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*Event)) {
+func (l *Ledger) reallocResult(op *Op, addr uint64) {
 	b := l.streams.pop(op.Stream)
 	if b == nil {
-		l.alloc(op, addr, 0, emit)
+		l.alloc(op, addr, 0)
 		return
 	}
-	if b.fate == undecided && l.resultWaits(b, op, addr, emit) {
+	if b.fate == undecided && l.resultWaits(b, op, addr) {
 		return
 	}
-	l.decide(b, emit)
+	l.decide(b)
 	if l.waits.ops > 0 && b.fate == marked {
 		if c := l.waits.byAddr[b.addr]; c != nil {
-			l.reallocBeganLater(c, b, op, addr, emit)
+			l.reallocBeganLater(c, b, op, addr)
 		}
 	}
 	if addr == 0 && op.Size > 0 {
-		l.unmark(b, emit)
-		l.fail(op, emit)
+		l.unmark(b)
+		l.fail(op)
 		return
 	}
 	var half event.Flags // of both events
@@ -119,11 +119,11 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*Event)) {
 			born = 0 // it has been freed meanwhile
 			break
 		}
-		l.end(freed, g, i, half, emit)
+		l.end(freed, g, i, half)
 		if addr == b.addr {
 			born |= event.InPlace
 		} else {
-			l.settleAt(b.addr, emit)
+			l.settleAt(b.addr)
 		}
 	case unknownBlock, inherited:
 		switch {
@@ -133,25 +133,25 @@ func (l *Ledger) reallocResult(op *Op, addr uint64, emit func(*Event)) {
 			born |= event.InPlace
 		}
 		if l.waits.ops > 0 {
-			l.forceAt(b.addr, emit)
+			l.forceAt(b.addr)
 		}
 		kind := event.Unmatched
 		if b.fate == inherited {
 			kind = event.Inherited
 		}
-		l.unknown(freed, b.addr, kind, half, emit)
+		l.unknown(freed, b.addr, kind, half)
 	}
 	if b.silent {
 		born = 0 // the end of the old block was no event
 	}
 	if addr != 0 {
-		l.alloc(op, addr, born, emit)
+		l.alloc(op, addr, born)
 	}
 }
 
 // resultWaits lets the result of a realloc wait whose begin does, as long as another op may show which block it was
 // given: the begin becomes a deallocation, and the new block an allocation.
-func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*Event)) bool {
+func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64) bool {
 	c := l.waits.byAddr[b.addr]
 	if c == nil || op.Pool != 0 || op.Late || op.Time-b.time > l.Skew || l.Partial {
 		return false // if Partial, many are of blocks that were not recorded
@@ -168,8 +168,8 @@ func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*Event)) b
 			l.known.remove(b.addr)
 		}
 		l.drop(c, k)
-		l.fail(op, emit)
-		l.settle(c, emit)
+		l.fail(op)
+		l.settle(c)
 		return true
 	}
 	freed := *l.by(op, b.freeStack)
@@ -186,13 +186,13 @@ func (l *Ledger) resultWaits(b *begin, op *Op, addr uint64, emit func(*Event)) b
 		}
 		d := l.conflictAt(addr)
 		l.wait(d, op, flags).other = b.addr
-		if l.settle(d, emit); d != c {
-			l.limit(d, emit)
+		if l.settle(d); d != c {
+			l.limit(d)
 		}
 	}
-	l.settle(c, emit)
+	l.settle(c)
 	if len(c.ops) > 0 {
-		l.limit(c, emit)
+		l.limit(c)
 	}
 	return true
 }
@@ -204,17 +204,17 @@ func (w *waiting) sureBefore(result *Op, skew int64) bool {
 
 // reallocBeganLater: ops wait at the address of a realloc whose result has come. It began after the first of them if
 // its own clock was read too early, rather than theirs.
-func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64, emit func(*Event)) {
+func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint64) {
 	if addr == 0 && result.Size > 0 {
 		if c.ops[0].sureBefore(result, l.Skew) {
-			l.forceAll(c, emit)
+			l.forceAll(c)
 		}
 		return
 	}
 	s := l.situation(c)
 	n := s.aheadOf(b.time, result, addr == b.addr)
 	if n == 0 && c.ops[0].sureBefore(result, l.Skew) {
-		l.forceAll(c, emit) // it ended the block, though a realloc was under way
+		l.forceAll(c) // it ended the block, though a realloc was under way
 		return
 	}
 	for ; n > 0; n -= 2 {
@@ -224,13 +224,13 @@ func (l *Ledger) reallocBeganLater(c *conflict, b *begin, result *Op, addr uint6
 		}
 		g.slots[i].ref &^= inRealloc
 		l.counts.Ties++
-		if d := l.endBy(c, 0, emit); d != nil {
-			l.settle(d, emit)
+		if d := l.endBy(c, 0); d != nil {
+			l.settle(d)
 		}
 		if _, _, live := l.live.find(c.addr); live || len(c.ops) == 0 || !c.ops[0].allocates() {
 			return
 		}
-		l.birthOf(c, 0, emit)
+		l.birthOf(c, 0)
 		l.mark(b)
 	}
 }

@@ -19,9 +19,9 @@ func TestRecent(t *testing.T) {
 		add(OpAlloc, event.Malloc, 1, 64+16*n)
 		add(OpFree, event.FreeFunc, 1, 64+16*n)
 	}
-	_, one, _ := allPlain(ops, false, 0)
+	_, one, _ := settleAll(t, ops, false, 0)
 	for _, most := range []int{1, 50, 100, 1000} {
-		_, other, taken := allPlain(ops, false, most)
+		_, other, taken := settleAll(t, ops, false, most)
 		if taken < len(ops)/2 {
 			t.Errorf("%d at once: only %d are plain", most, taken)
 		}
@@ -44,8 +44,8 @@ func TestRecentAlone(t *testing.T) {
 		{Kind: OpFree, Time: 14, Func: event.FreeFunc, Thread: 1, Stream: 1, Addr: 32},
 		{Kind: OpAlloc, Time: 16, Func: event.Malloc, Thread: 1, Stream: 1, Addr: 32},
 	}
-	for _, most := range []int{0, 3, 10} {
-		_, l, _ := allPlain(ops, false, most)
+	for _, most := range []int{0, 4, 10} {
+		_, l, _ := settleAll(t, ops, false, most)
 		if l.Counts() != (Counts{Ties: 1, Exchanges: 1, Late: 1}) || l.live.count != 1 {
 			t.Errorf("%d at once: %+v, %d live", most, l.Counts(), l.live.count)
 		}

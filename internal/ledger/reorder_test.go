@@ -252,7 +252,7 @@ func TestBestStory(t *testing.T) {
 				for i := range s.ops {
 					l.Add(&s.ops[i], emit)
 				}
-				l.Finish(emit)
+				l.FinishTo(emit)
 				k := l.Counts()
 				ties += k.Ties
 				if w := gapWeight*int64(k.Unmatched+k.Unseen) + inversionWeight*int64(k.Inversions); w > s.best.weight {

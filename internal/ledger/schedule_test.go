@@ -343,7 +343,7 @@ func (r *recorder) look(w *world) {
 	r.clock = clock
 	if limit >= r.tick {
 		if r.ledger.Waiting() > 0 {
-			r.ledger.Barrier(r.emit)
+			r.ledger.BarrierTo(r.emit)
 		}
 		r.tick = clock
 	}
@@ -351,7 +351,7 @@ func (r *recorder) look(w *world) {
 
 func (r *recorder) finish(w *world) {
 	r.merge(w, 1<<62)
-	r.ledger.Finish(r.emit)
+	r.ledger.FinishTo(r.emit)
 }
 
 // merge hands over what is older than limit, by time and thread, each thread in its own order.

@@ -79,9 +79,9 @@ func eventsOf(t *testing.T, forked bool, skew int64, text string) (string, *Ledg
 		switch {
 		case len(f) == 0:
 		case f[0] == "barrier":
-			s.ledger.Barrier(s.emit)
+			s.ledger.BarrierTo(s.emit)
 		case f[0] == "finish":
-			s.ledger.Finish(s.emit)
+			s.ledger.FinishTo(s.emit)
 		case f[0] == "|": // a mark in the output: what comes after is written after
 			s.out = append(s.out, "|")
 		default:

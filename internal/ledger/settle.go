@@ -10,33 +10,33 @@ type task struct {
 }
 
 // settle settles what is certain at an address.
-func (l *Ledger) settle(c *conflict, emit func(*Event)) { l.work(task{conflict: c}, emit) }
+func (l *Ledger) settle(c *conflict) { l.work(task{conflict: c}) }
 
 // forceFirst settles the first op of a conflict by its time, and what follows from it.
-func (l *Ledger) forceFirst(c *conflict, emit func(*Event)) {
-	l.work(task{conflict: c, force: true}, emit)
+func (l *Ledger) forceFirst(c *conflict) {
+	l.work(task{conflict: c, force: true})
 }
 
 // forceAll settles all ops of a conflict; there may be none.
-func (l *Ledger) forceAll(c *conflict, emit func(*Event)) { l.work(task{c, true, true}, emit) }
+func (l *Ledger) forceAll(c *conflict) { l.work(task{c, true, true}) }
 
 // forceAt settles everything that waits at an address.
-func (l *Ledger) forceAt(addr uint64, emit func(*Event)) {
+func (l *Ledger) forceAt(addr uint64) {
 	if l.waits.ops == 0 {
 		return
 	}
 	if c := l.waits.byAddr[addr]; c != nil {
-		l.forceAll(c, emit)
+		l.forceAll(c)
 	}
 }
 
 // settleAt settles what is certain at an address, now that more is known of the block there.
-func (l *Ledger) settleAt(addr uint64, emit func(*Event)) {
+func (l *Ledger) settleAt(addr uint64) {
 	if l.waits.ops == 0 {
 		return
 	}
 	if c := l.waits.byAddr[addr]; c != nil {
-		l.settle(c, emit)
+		l.settle(c)
 	}
 }
 
@@ -44,7 +44,7 @@ func (l *Ledger) settleAt(addr uint64, emit func(*Event)) {
 //
 // The end of a block whose memory serves a pool comes back here, for the addresses in that pool. No memory of theirs
 // serves a pool without being another block of one, so that it does not come back a second time.
-func (l *Ledger) work(t task, emit func(*Event)) {
+func (l *Ledger) work(t task) {
 	base := len(l.waits.tasks)
 	l.waits.tasks = append(l.waits.tasks, t)
 	for len(l.waits.tasks) > base {
@@ -57,12 +57,12 @@ func (l *Ledger) work(t task, emit func(*Event)) {
 		s := l.situation(t.conflict)
 		if t.force {
 			t.force = false
-			l.apply(t.conflict, s.force(), emit)
+			l.apply(t.conflict, s.force())
 			continue
 		}
 		what := s.next()
 		if what.n > 0 {
-			l.apply(t.conflict, what, emit)
+			l.apply(t.conflict, what)
 			continue
 		}
 		if what.expires {
@@ -90,7 +90,7 @@ func (l *Ledger) situation(c *conflict) situation {
 }
 
 // apply takes the steps of a story.
-func (l *Ledger) apply(c *conflict, s story, emit func(*Event)) {
+func (l *Ledger) apply(c *conflict, s story) {
 	switch s.why {
 	case tie:
 		l.counts.Ties++
@@ -103,18 +103,18 @@ func (l *Ledger) apply(c *conflict, s story, emit func(*Event)) {
 	for _, x := range s.steps[:s.n] {
 		switch x.what {
 		case birth:
-			l.birthOf(c, x.op, emit)
+			l.birthOf(c, x.op)
 		case end:
-			l.alsoSettle(l.endBy(c, x.op, emit))
+			l.alsoSettle(l.endBy(c, x.op))
 		case endNothing:
-			l.alsoSettle(l.endNothing(c, x.op, emit))
+			l.alsoSettle(l.endNothing(c, x.op))
 		case beginWork:
 			l.beginWork(c, x.op)
 		case moveAway:
 			g, i, _ := l.live.find(c.addr)
-			l.moved(&c.ops[x.op].op, g, i, emit)
+			l.moved(&c.ops[x.op].op, g, i)
 		case endUnseen:
-			l.endUnseen(c, x.op, emit)
+			l.endUnseen(c, x.op)
 		case suspect:
 			c.suspects = x.op
 		case settleOther:
@@ -135,34 +135,34 @@ func (l *Ledger) alsoSettle(d *conflict) {
 }
 
 // birthOf: op j of c allocated a block.
-func (l *Ledger) birthOf(c *conflict, j int, emit func(*Event)) {
+func (l *Ledger) birthOf(c *conflict, j int) {
 	w := c.ops[j]
 	l.drop(c, j)
 	if w.other != 0 {
 		l.splitRealloc(&w)
 	}
 	g, i, _ := l.live.find(c.addr)
-	l.born(&w.op, c.addr, g, i, w.flags, emit)
+	l.born(&w.op, c.addr, g, i, w.flags)
 }
 
 // endBy: op j of c ended the live block. It returns the conflict in which more can be settled now, or nil.
-func (l *Ledger) endBy(c *conflict, j int, emit func(*Event)) *conflict {
+func (l *Ledger) endBy(c *conflict, j int) *conflict {
 	w := c.ops[j]
 	l.drop(c, j)
 	g, i, _ := l.live.find(c.addr)
-	l.end(&w.op, g, i, w.flags, emit)
+	l.end(&w.op, g, i, w.flags)
 	return l.resolveResult(c, &w, true)
 }
 
 // endNothing: op j of c ended no block of this ledger. It returns what endBy does.
-func (l *Ledger) endNothing(c *conflict, j int, emit func(*Event)) *conflict {
+func (l *Ledger) endNothing(c *conflict, j int) *conflict {
 	w := c.ops[j]
 	l.drop(c, j)
 	kind := event.Unmatched
 	if w.firstSeen {
 		kind = event.Inherited
 	}
-	l.unknown(&w.op, c.addr, kind, w.flags, emit)
+	l.unknown(&w.op, c.addr, kind, w.flags)
 	return l.resolveResult(c, &w, false)
 }
 
@@ -176,14 +176,14 @@ func (l *Ledger) beginWork(c *conflict, j int) {
 }
 
 // endUnseen: something that was not recorded ended the live block before op j of c.
-func (l *Ledger) endUnseen(c *conflict, j int, emit func(*Event)) {
+func (l *Ledger) endUnseen(c *conflict, j int) {
 	g, i, _ := l.live.find(c.addr)
 	if g.slots[i].ref&silent == 0 {
 		l.counts.Unseen++
 	}
 	op := &c.ops[j].op
 	nobody := Op{Time: op.Time, Late: op.Late, Thread: op.Thread, Stream: op.Stream, Region: op.Region}
-	l.end(&nobody, g, i, 0, emit)
+	l.end(&nobody, g, i, 0)
 }
 
 // resolveResult: what became of the old block of a realloc is settled, so that its new block need not wait for that any

@@ -38,9 +38,9 @@ func TestSkew(t *testing.T) {
 		for _, o := range c.ops {
 			l.Add(o, none)
 		}
-		l.Barrier(none)
-		l.Barrier(none)
-		l.Finish(none)
+		l.BarrierTo(none)
+		l.BarrierTo(none)
+		l.FinishTo(none)
 		blocks, _ := l.Live()
 		if n := l.Counts(); blocks != c.live || n.Unmatched != c.unmatched || n.Unseen != c.unseen {
 			t.Errorf("%s: %d live, %+v", c.what, blocks, n)

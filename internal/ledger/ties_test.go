@@ -61,7 +61,7 @@ func TestTiesOfPrograms(t *testing.T) {
 			op.Align, op.FreeStack = uint64(i+1), uint32(i+1)
 			l.Add(op, c.emit)
 		}
-		l.Finish(c.emit)
+		l.FinishTo(c.emit)
 		n := l.Counts()
 		ties += n.Ties
 		if n.Unmatched+n.Unseen+n.Inherited+n.Inversions > 0 || c.problem != "" {

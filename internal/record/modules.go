@@ -74,7 +74,7 @@ func (w *worker) readModules() {
 // PoolPC is the PC that stands for the pools with the name of this id.
 func (p *process) PoolPC(id uint32) event.PC { return p.pools.PC(id, p.w.name(id)) }
 
-// backed is called when more memory, or less, serves a pool.
+// backed takes into the books that more memory, or less, serves a pool.
 func (p *process) backed(pool uint64, bytes int64) {
 	if v, ok := p.w.tables.PC(uint32(pool)); ok && v.Module == 0 && v.Addr&wire.PCPool != 0 { // else it is damaged
 		p.pools.Backed(p.PoolPC(uint32(v.Addr)), bytes)

@@ -44,7 +44,6 @@ type process struct {
 	memory      memory
 	health      health
 	unseen      unseen.Allocations
-	emit        func(*ledger.Event)
 	pairs       pairs.Checker
 	pools       pools.Books
 	notes       *notes.Notes
@@ -84,8 +83,6 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		health:  health{byStream: map[uint64]uint64{}},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
-	p.ledger.Backed(p.backed)
-	p.emit = p.write
 	desc, clock := p.describe()
 	saved := w.saved[info.Slot]
 	path := p.choosePath(saved)
@@ -199,10 +196,8 @@ func (p *process) round(r *roundEnded) {
 	}
 	limit := p.order.Round(r.number, r.clock, busy)
 	p.publish(r)
-	if limit >= p.tick && p.ledger.Waiting() > 0 {
-		p.ledger.Barrier(p.emit)
-	}
 	if limit >= p.tick {
+		p.barrier()
 		p.tick = r.clock
 	}
 	if r.counter != 0 {
@@ -233,12 +228,8 @@ func (p *process) finish(status Status) {
 	}
 	p.ended = true
 	// The ledger hears of the time that passes as it does while the process runs.
-	p.order.Rest(func() {
-		if p.ledger.Waiting() > 0 {
-			p.ledger.Barrier(p.emit)
-		}
-	})
-	p.ledger.Finish(p.emit)
+	p.order.Rest(p.barrier)
+	p.settleRest(p.ledger.Finish)
 	end := p.order.Time * recording.Quantum
 	if at := p.w.endCounter; at != 0 {
 		end = max(end, p.order.Clock.At(at))

@@ -123,11 +123,11 @@ func (p *process) restore(s *journal.Saved) {
 	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}
 	var events, allocs uint64
-	of := event.FuncUnknown
 	err = old.Events(func(e *event.Event) bool {
 		if events == s.Events {
 			return false
 		}
+		full := [1]event.Full{{Event: *e, Allocs: allocs}}
 		events++
 		p.order.Time = e.Time / recording.Quantum
 		switch e.Kind {
@@ -140,13 +140,14 @@ func (p *process) restore(s *journal.Saved) {
 			funcs[allocs] = e.Func
 			allocs++
 		case event.Free:
-			of = funcs[e.Ref]
-			p.pairs.End(e, &event.Block{Size: e.Size, Func: of})
+			full[0].Ended = funcs[e.Ref]
+			p.pairs.End(&full[0])
 			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
-		_ = p.out.Event(e)
-		p.pools.Event(e, of)
+		batch := event.Batch{Full: full[:]}
+		p.out.Append(&batch)
+		p.pools.Settle(&batch)
 		return true
 	})
 	if err != nil || events < s.Events {

@@ -4,34 +4,30 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/pairs"
 	"github.com/heaptap/heaptap/internal/record/pools"
 	"github.com/heaptap/heaptap/internal/record/records"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
-// Settle hands a batch to the ledger and the writer.
+// Settle hands the records of a batch to the ledger, and what comes of them to the recording. A record that is not an
+// op is taken between the events before it and those after it.
 func (p *process) Settle(b *order.Batch) {
-	events := b.Events()
-	watched := p.watch.MayMark(events, b.Extended())
-	p.ledger.Fetch(events)
+	rows := b.Rows()
+	watched := p.watch.MayMark(rows, b.Extended())
 	var cursor order.Cursor
-	for at := 0; at < len(events); {
-		list := events[at:]
-		if watched { // then each is looked at
-			list = list[:1]
-		}
-		n := p.settlePlain(list)
-		if n > 0 {
-			at += n
-			p.order.Latest, p.order.Time = b.Time(at-1), int64(list[n-1].Time)
-		}
-		if n < len(list) {
-			p.settleSlow(b.Record(&cursor, at))
+	for at := 0; at < len(rows); {
+		end, other := p.translate(b, &cursor, at)
+		p.w.batch.Rows, p.w.batch.Regions = rows[at:end], p.notes.Moves()
+		p.ledger.Settle(&p.w.batch)
+		p.write(watched)
+		if at = end; other != nil {
+			p.takeOther(other)
+			if watched {
+				p.watch.Sums(p.out.Added(), p.order.Time*recording.Quantum)
+			}
 			at++
-		}
-		if watched {
-			p.watch.Sums(p.order.Time * recording.Quantum)
 		}
 	}
 	if err := p.out.Err(); err != nil && !p.failed {
@@ -43,63 +39,50 @@ func (p *process) Settle(b *order.Batch) {
 	}
 }
 
-// settlePlain hands plain events to the ledger, as far as it takes them, and then to the writer. It returns their
-// number.
-func (p *process) settlePlain(list []event.Plain) int {
-	allocs, bytes := p.ledger.Sums()
-	n := p.ledger.Plain(list)
-	if n > 0 {
-		a, v := p.ledger.Sums()
-		p.out.Plain(list[:n], a-allocs, v-bytes)
+// translate prepares the rows from at on for the ledger, up to one whose record is not an op. It returns that row's
+// number and its record; nil: the batch ends.
+func (p *process) translate(b *order.Batch, cursor *order.Cursor, at int) (end int, other *order.Record) {
+	rows, begin := b.Rows(), at
+	p.w.batch.Ops, p.w.args = p.w.batch.Ops[:0], p.w.args[:0]
+	if b.Plain() {
+		at = len(rows)
 	}
-	return n
-}
-
-// settleSlow settles one record, whatever it is.
-func (p *process) settleSlow(r *order.Record) {
-	kind := r.Kind()
-	m := &records.Meanings[kind]
-	switch {
-	case kind>>wire.ClassShift == wire.ClassNote:
-		p.takeNote(kind, r)
-		return
-	case kind == wire.KStack:
-		p.deepened(r)
-		return
-	case !m.Known:
-		p.health.unknownKind(kind)
-		return
-	}
-	op := &p.w.op
-	p.translate(op, m, r)
-	if m.Op == ledger.OpFree {
-		p.pairs.Expect(r.Addr(), r.Stream.Thread, m.Func, r.Slack(), r.Extras)
-	}
-	if x := r.Extras; x != nil {
-		if x.Has(wire.XSampled) {
-			p.sampled(x.Sampling)
+	for ; at < len(rows); at++ {
+		if rows[at].Kind != event.RowOther {
+			continue
 		}
-		x.Apply(op, r.Size, r.Slack())
+		p.passed(b, begin, at)
+		r := b.Record(cursor, at)
+		m := &records.Meanings[r.Kind()]
+		if !m.Known {
+			return at, r
+		}
+		if m.Op == ledger.OpFree && r.Extras != nil {
+			p.w.args = append(p.w.args, pairs.Arguments{Row: at - begin, Extras: r.Extras})
+		}
+		p.w.batch.Ops = append(p.w.batch.Ops, p.op(m, r))
+		rows[at].Time = uint64(p.order.Time)
 	}
-	switch {
-	case !m.Pool:
-		op.Serves, op.Pool = op.Pool, 0
-	case op.Pool == 0: // damaged
-		op.Pool = pools.Unknown
+	p.passed(b, begin, at)
+	return at, nil
+}
+
+// passed notes up to when records were taken: those from begin to end.
+func (p *process) passed(b *order.Batch, begin, end int) {
+	if end == begin {
+		return
 	}
-	if m.Op == ledger.OpBacking {
-		op.Size = op.OldSize
-	}
-	p.ledger.Add(op, p.emit)
-	if m.Op == ledger.OpFree {
-		p.pairs.Keep()
+	if last := &b.Rows()[end-1]; last.Kind != event.RowOther {
+		p.order.Latest, p.order.Time = b.Time(end-1), int64(last.Time)
 	}
 }
 
-// translate makes an op of a record, without what came before the record.
-func (p *process) translate(op *ledger.Op, m *records.Meaning, r *order.Record) {
-	s, slack := r.Stream, r.Slack()
-	*op = ledger.Op{Kind: m.Op, Func: m.Func, Stream: s.Index, Thread: s.Thread, Addr: r.Addr(), Count: r.Count}
+// op is the op that a record stands for.
+func (p *process) op(m *records.Meaning, r *order.Record) ledger.Op {
+	slack := r.Slack()
+	op := ledger.Op{
+		Kind: m.Op, Func: m.Func, Stream: r.Stream.Index, Thread: r.Stream.Thread, Addr: r.Addr(), Count: r.Count,
+	}
 	if r.Time < p.order.Latest {
 		op.Late = true
 		p.health.late++
@@ -118,20 +101,67 @@ func (p *process) translate(op *ledger.Op, m *records.Meaning, r *order.Record) 
 			}
 		}
 	}
-	if p.notes.Regions() {
-		op.Region = p.notes.Moves(s.Thread)
+	if x := r.Extras; x != nil {
+		if x.Has(wire.XSampled) {
+			p.sampled(x.Sampling)
+		}
+		x.Apply(&op, r.Size, slack)
+	}
+	switch {
+	case !m.Pool:
+		op.Serves, op.Pool = op.Pool, 0
+	case op.Pool == 0: // damaged
+		op.Pool = pools.Unknown
+	}
+	if m.Op == ledger.OpBacking {
+		op.Size = op.OldSize
+	}
+	return op
+}
+
+// takeOther takes a record that is not an op.
+func (p *process) takeOther(r *order.Record) {
+	switch kind := r.Kind(); {
+	case kind>>wire.ClassShift == wire.ClassNote:
+		p.takeNote(kind, r)
+	case kind == wire.KStack:
+		p.deepened(r)
+	default:
+		p.health.unknownKind(kind)
 	}
 }
 
-// write writes an event that the ledger has settled.
-func (p *process) write(x *ledger.Event) {
-	e := &x.Event
-	e.Time *= recording.Quantum
-	e.Born *= recording.Quantum
-	p.pairs.Settle(e, x.Ended)
-	if p.notes.Regions() {
-		p.notes.Event(e, x.Region)
+// write hands what the ledger has settled to the recording, and to all who follow the events.
+func (p *process) write(watched bool) {
+	b := &p.w.batch
+	before := p.out.Added()
+	for i := range b.Full {
+		e := &b.Full[i]
+		e.Time *= recording.Quantum
+		e.Born *= recording.Quantum
 	}
-	_ = p.out.Event(e) // its error is seen when the batch is settled
-	p.pools.Event(e, x.Ended.Func)
+	p.pairs.Settle(&b.Batch, p.w.args)
+	p.notes.Settle(&b.Batch, before.Events)
+	p.out.Append(&b.Batch) // an error is seen at the end of the batch of records
+	p.pools.Settle(&b.Batch)
+	for _, c := range b.Backings {
+		p.backed(c.Pool, c.Bytes)
+	}
+	if watched {
+		p.watch.Settle(&b.Batch, before)
+	}
+}
+
+// barrier has the ledger settle what has waited for long enough.
+func (p *process) barrier() {
+	if p.ledger.Waiting() > 0 {
+		p.settleRest(p.ledger.Barrier)
+	}
+}
+
+// settleRest writes what the ledger settles without new records.
+func (p *process) settleRest(settle func(*ledger.Batch)) {
+	p.w.batch.Rows, p.w.args = nil, p.w.args[:0]
+	settle(&p.w.batch)
+	p.write(false)
 }

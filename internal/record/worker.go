@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/ledger"
 	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/pairs"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -26,7 +27,8 @@ type worker struct {
 	procs   []*process // by slot
 	done    chan struct{}
 	work    order.Workspace
-	op      ledger.Op // memory for settling
+	batch   ledger.Batch      // that is being settled, of whatever process
+	args    []pairs.Arguments // of its deallocations
 
 	modules    []spool.Module
 	badModules bool

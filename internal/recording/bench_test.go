@@ -51,12 +51,10 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, events []event.Event, opts recording.Options) {
-	var script script
-	short := 0
-	for i := range events {
-		if script.plain(&events[i]) {
-			short++
-		}
+	const size = 256 // as the recorder has them
+	batches, plain := batchesOf(events, size), uint64(0)
+	for _, batch := range batches {
+		plain += batch.Plain
 	}
 	path := filepath.Join(b.TempDir(), "a.htap")
 	from := cpu()
@@ -66,8 +64,8 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts recording.Options) 
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := script.play(w); err != nil {
-			b.Fatal(err)
+		for _, batch := range batches {
+			w.Append(batch)
 		}
 		if err := w.Finish(recording.Ending{}); err != nil {
 			b.Fatal(err)
@@ -83,46 +81,7 @@ func benchmarkWrite(b *testing.B, events []event.Event, opts recording.Options) 
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/event")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(st.Size())/n, "B/event")
-	b.ReportMetric(float64(short)/n*100, "%plain")
-}
-
-// script is calls of a Writer.
-type script struct {
-	list   []event.Plain
-	others []event.Event // those that are not plain
-}
-
-// plain adds an event, and reports whether it is plain.
-func (s *script) plain(e *event.Event) bool {
-	p := plainOf(e)
-	if p.Way == event.NotPlain {
-		s.others = append(s.others, *e)
-	}
-	s.list = append(s.list, p)
-	return p.Way != event.NotPlain
-}
-
-// play makes the calls, with plain events in batches as the recorder has them.
-func (s *script) play(w *recording.Writer) error {
-	const batch = 256
-	others := s.others
-	for list := s.list; len(list) > 0; {
-		n, allocs, bytes := 0, uint64(0), uint64(0)
-		for ; n < min(len(list), batch) && list[n].Way != event.NotPlain; n++ {
-			a, b := gain(list[n])
-			allocs, bytes = allocs+a, bytes+b
-		}
-		if n > 0 {
-			w.Plain(list[:n], allocs, bytes)
-			list = list[n:]
-			continue
-		}
-		if err := w.Event(&others[0]); err != nil {
-			return err
-		}
-		others, list = others[1:], list[1:]
-	}
-	return nil
+	b.ReportMetric(float64(plain)/n*100, "%plain")
 }
 
 // cpu is the processor time of this process: other work on the machine does not count.

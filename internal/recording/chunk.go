@@ -5,12 +5,11 @@ import "github.com/heaptap/heaptap/internal/event"
 // chunk is consecutive events that are still to be encoded, with what was added to the tables since the chunk before.
 // The caller of a Writer fills one while a goroutine encodes those before.
 type chunk struct {
-	list   []event.Plain
-	n      int
-	others []event.Event // those that are not plain
-	tables pendingTables
-	last   bool   // it ends its block of events
-	then   func() // called once the block is written, see FlushLater
+	event.Batch     // each event has a row
+	room        int // how many it takes
+	tables      pendingTables
+	last        bool   // of its block of events
+	then        func() // of FlushLater
 }
 
 const (
@@ -21,25 +20,13 @@ const (
 	maxChunks = 3
 )
 
-// next returns the place of the next event.
-func (w *Writer) next() *event.Plain {
-	s := w.filling
-	if s.n == len(s.list) {
-		s = w.nextChunk()
-	}
-	p := &s.list[s.n]
-	s.n++
-	return p
-}
-
-// nextChunk sends the current chunk, which is full, and returns an empty one.
-func (w *Writer) nextChunk() *chunk {
-	if w.filling.list == nil {
-		w.filling.list = make([]event.Plain, chunkEvents)
+// nextChunk sends the chunk, which is full, and begins the next one.
+func (w *Writer) nextChunk() {
+	if w.filling.Rows == nil {
+		w.filling.empty(chunkEvents)
 	} else {
 		w.sendChunk(false, nil)
 	}
-	return w.filling
 }
 
 // sendChunk sends the current chunk to the goroutine that encodes, and begins the next one. If it is the last chunk of
@@ -48,8 +35,8 @@ func (w *Writer) sendChunk(last bool, then func()) {
 	s := w.filling
 	s.last, s.then = last, then
 	s.tables, w.pending = w.pending, s.tables
-	w.before += uint64(s.n)
-	w.inBlock += s.n
+	w.before += uint64(len(s.Rows))
+	w.inBlock += len(s.Rows)
 	if last || w.inBlock == BlockEvents {
 		w.inBlock = 0
 	}
@@ -69,12 +56,8 @@ func (w *Writer) sendChunk(last bool, then func()) {
 		s = <-w.encoded
 		w.inFlight--
 	}
-	if s.list == nil {
-		s.list = make([]event.Plain, chunkEvents)
-	}
-	// The last event of a block must be the last one of its chunk: what is added to the tables later belongs to the next
-	// block.
-	s.list = s.list[:min(chunkEvents, BlockEvents-w.inBlock)]
+	// A block's last event is a chunk's last one, too: what is added to the tables after it goes with the next block.
+	s.empty(min(chunkEvents, BlockEvents-w.inBlock))
 	w.filling = s
 }
 
@@ -90,20 +73,34 @@ func (w *Writer) encodeAll() {
 	}
 }
 
-// encode appends the events of a chunk to the columns, and empties it.
+// encode appends the events of a chunk to the columns.
 func (w *Writer) encode(s *chunk) {
 	w.due.moveFrom(&s.tables)
-	x, list, others := w.enc, s.list[:s.n], s.others
-	for len(list) > 0 {
-		if !x.Room() {
-			w.submitBlock(nil)
-		}
-		if list[0].Way != event.NotPlain {
-			list = list[x.AddPlain(list):]
-			continue
-		}
-		x.Add(&others[0])
-		list, others = list[1:], others[1:]
+	rest := s.Batch
+	for w.enc.Append(&rest); len(rest.Rows) > 0; w.enc.Append(&rest) {
+		w.submitBlock(nil)
 	}
-	s.n, s.others = 0, s.others[:0]
+}
+
+// empty makes the chunk one that takes so many events, in the memory that it has.
+func (s *chunk) empty(room int) {
+	if s.Rows == nil && room > 0 {
+		s.Rows = make([]event.Row, 0, chunkEvents)
+	}
+	s.room = room
+	s.Rows, s.Others, s.Full = s.Rows[:0], s.Others[:0], s.Full[:0]
+}
+
+// rows adds plain events, and returns those for which there is no room.
+func (s *chunk) rows(list []event.Row) (rest []event.Row) {
+	n := min(len(list), s.room-len(s.Rows))
+	s.Rows = append(s.Rows, list[:n]...)
+	return list[n:]
+}
+
+// full adds an event of any kind. There must be room.
+func (s *chunk) full(e *event.Full) {
+	s.Full = append(s.Full, *e)
+	s.Others = append(s.Others, event.Other{Row: len(s.Rows), End: len(s.Full)})
+	s.Rows = append(s.Rows, event.Row{Kind: event.RowOther})
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
-// TestPlain: the same events give the same file, whether plain ones are passed to Plain or all to Event.
+// TestPlain: the same events give the same file, whether plain ones are rows or all go by Event.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for i, p := range []program{
@@ -26,48 +27,41 @@ func TestPlain(t *testing.T) {
 				events := p.run(uint64(n), n)
 				for i := range events {
 					if e := &events[i]; e.Kind == event.Free {
-						e.Flags &^= event.HasUsable // which one that takes the short way never has
+						e.Flags &^= event.HasUsable // which a row never has
 						e.Usable = 0
 					}
 				}
 				one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
 				opts := recording.Options{Addresses: n%2 == 0}
 				writeOf(t, one, event.Process{PID: 1}, events, opts)
-				short := writeShort(t, two, events, opts)
+				plain := writeRows(t, two, events, 1+n%300, opts)
 				a, _ := os.ReadFile(one)
 				b, _ := os.ReadFile(two)
 				if len(a) == 0 || !bytes.Equal(a, b) {
 					t.Errorf("%d and %d bytes, which differ", len(a), len(b))
 				}
-				if n > 1 && short < n/10 {
-					t.Errorf("only %d of %d events took the short way", short, n)
+				if n > 1 && plain < n/10 {
+					t.Errorf("only %d of %d events were rows", plain, n)
 				}
 			})
 		}
 	}
 }
 
-// writeShort writes the plain events by Plain, and returns their number.
-func writeShort(t *testing.T, path string, events []event.Event, opts recording.Options) (short int) {
+// writeRows writes events as rows where they fit, and returns the number of these.
+func writeRows(t *testing.T, path string, events []event.Event, size int, opts recording.Options) (plain int) {
 	w, err := recording.Create(path, event.Process{PID: 1}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range events {
-		e := &events[i]
-		if h, r := w.Handed(), w.Room(); h != uint64(i) || r != recording.BlockEvents-i && r != 2*recording.BlockEvents-i {
-			t.Fatalf("before event %d: %d handed over, room for %d", i, h, r)
+	at := 0
+	for _, b := range batchesOf(events, size) {
+		if h, r := w.Handed(), w.Room(); h != uint64(at) || r != recording.BlockEvents-at && r != 2*recording.BlockEvents-at {
+			t.Fatalf("before event %d: %d handed over, room for %d", at, h, r)
 		}
-		p := plainOf(e)
-		if p.Way == event.NotPlain {
-			if err := w.Event(e); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		allocs, bytes := gain(p)
-		w.Plain([]event.Plain{p}, allocs, bytes)
-		short++
+		w.Append(b)
+		at += len(b.Rows)
+		plain += int(b.Plain)
 	}
 	bytes, blocks := w.Live()
 	allocs := w.Allocations()
@@ -87,13 +81,13 @@ func writeShort(t *testing.T, path string, events []event.Event, opts recording.
 	if allocs != n {
 		t.Errorf("%d allocations, want %d", allocs, n)
 	}
-	return short
+	return plain
 }
 
-// plainOf returns an event as Plain takes it; one that is not plain has Way NotPlain.
-func plainOf(e *event.Event) event.Plain {
-	p := event.Plain{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack,
-		Thread: e.Thread, Func: e.Func}
+// rowOf returns an event's row; RowOther: it does not fit into one.
+func rowOf(e *event.Event) event.Row {
+	p := event.Row{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread,
+		Func: e.Func}
 	switch {
 	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 &&
 		(e.Count == 0 || e.Func == event.Calloc || e.Func == event.Reallocarray) &&
@@ -101,20 +95,41 @@ func plainOf(e *event.Event) event.Plain {
 		p.Ref, p.Born = e.Usable-e.Size, e.Count
 	case e.Kind == event.Free && e.Flags&^event.Temporary == 0 && e.FreeStack == 0 && e.Size < 1<<63 &&
 		e.Align|e.Count|e.OldAddr == 0:
-		p.Way, p.Ref, p.Born, p.BornBy = event.PlainFree, e.Ref, uint64(e.Born/recording.Quantum), e.BornBy
+		p.Kind, p.Ref, p.Born, p.BornBy = event.RowFree, e.Ref, uint64(e.Born/recording.Quantum), e.BornBy
 		if e.Flags&event.Temporary != 0 {
-			p.Way = event.PlainTemporary
+			p.Kind = event.RowTemporary
 		}
 	default:
-		p.Way = event.NotPlain
+		p.Kind = event.RowOther
 	}
 	return p
 }
 
-// gain returns what a plain event adds to the numbers that Plain gets.
-func gain(p event.Plain) (allocs, bytes uint64) {
-	if p.Way == event.PlainAlloc {
-		return 1, p.Size
+// batchesOf makes batches of at most so many events: those that fit into rows are rows.
+func batchesOf(events []event.Event, size int) (list []*event.Batch) {
+	allocs := uint64(0)
+	for part := range slices.Chunk(events, size) {
+		b := &event.Batch{}
+		for i := range part {
+			e := &part[i]
+			r := rowOf(e)
+			b.Rows = append(b.Rows, r)
+			if r.Kind == event.RowOther {
+				b.Full = append(b.Full, event.Full{Event: *e, Allocs: allocs})
+				b.Others = append(b.Others, event.Other{Row: len(b.Rows) - 1, End: len(b.Full)})
+			} else {
+				b.Plain++
+				b.Bytes -= r.Size
+			}
+			if r.Kind == event.RowAlloc {
+				b.Allocs++
+				b.Bytes += 2 * r.Size
+			}
+			if e.Kind == event.Alloc {
+				allocs++
+			}
+		}
+		list = append(list, b)
 	}
-	return 0, -p.Size
+	return list
 }

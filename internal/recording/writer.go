@@ -272,46 +272,48 @@ func (w *Writer) Events(events []event.Event) error {
 	return w.Err()
 }
 
-// Event adds one event, and retains nothing of it. An error of the disk is returned again and again, but the event is
-// counted.
+// Event adds one event, and retains nothing of it; a sample gets its weight. An error of the disk is returned again and
+// again, but the event is counted.
 func (w *Writer) Event(e *event.Event) error {
 	if e.Kind >= event.KindCount || e.Func >= 1<<block.FuncBits || e.Flags >= 1<<block.FlagBits {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	w.addSlow(e)
+	full := [1]event.Full{{Event: *e, Allocs: w.allocs}}
+	w.Append(&event.Batch{Full: full[:]})
+	*e = full[0].Event
 	return w.Err()
 }
 
-// Plain adds plain events, whose times are in units of Quantum: without an event.Event around each, for a few
-// nanoseconds, and so do the columns; what is written and counted is what Event would. Of them, allocs are allocations,
-// and the others deallocations; by so many bytes, modulo 2^64, there is more live after them.
-func (w *Writer) Plain(list []event.Plain, allocs, bytes uint64) {
-	w.allocs += allocs
-	w.liveBlocks += 2*allocs - uint64(len(list))
-	w.liveBytes += bytes
-	for {
-		s := w.filling
-		n := copy(s.list[s.n:], list)
-		s.n += n
-		if list = list[n:]; len(list) == 0 {
-			return
+// Append adds events, and retains nothing of them. They must be such as a ledger makes: Event adds others. Times are in
+// units of Quantum in rows, and in nanoseconds in full events, of which those that are samples get their weights.
+func (w *Writer) Append(b *event.Batch) {
+	w.allocs += b.Allocs
+	w.liveBlocks += 2*b.Allocs - b.Plain
+	w.liveBytes += b.Bytes
+	for rows, full := range b.Parts() {
+		for rows = w.filling.rows(rows); len(rows) > 0; rows = w.filling.rows(rows) {
+			w.nextChunk()
 		}
-		w.nextChunk()
+		for i := range full {
+			w.full(&full[i])
+		}
 	}
 }
 
-// other adds an event of any kind.
-func (w *Writer) addSlow(e *event.Event) {
+// full adds an event of any kind.
+func (w *Writer) full(e *event.Full) {
 	if e.Flags&event.Sampled != 0 {
 		ref := e.Ref
 		if e.Kind == event.Alloc {
-			ref = w.allocs
+			ref = e.Allocs
 		}
-		w.sampling.Weigh(e, ref)
+		w.sampling.Weigh(&e.Event, ref)
 	}
-	w.next().Way = event.NotPlain
-	w.filling.others = append(w.filling.others, *e)
+	if len(w.filling.Rows) == w.filling.room {
+		w.nextChunk()
+	}
+	w.filling.full(e)
 	switch blocks, bytes := e.Weight(); {
 	case e.Kind == event.Alloc:
 		w.allocs++
@@ -324,10 +326,32 @@ func (w *Writer) addSlow(e *event.Event) {
 }
 
 // Room is how many events the block that is being filled takes before it is handed over to be written.
-func (w *Writer) Room() int { return BlockEvents - w.inBlock - w.filling.n }
+func (w *Writer) Room() int { return BlockEvents - w.inBlock - len(w.filling.Rows) }
 
 // Handed is the number of events that were added so far.
-func (w *Writer) Handed() uint64 { return w.before + uint64(w.filling.n) }
+func (w *Writer) Handed() uint64 { return w.before + uint64(len(w.filling.Rows)) }
+
+// Added is what events add up to.
+type Added struct {
+	Events uint64
+	Allocs uint64 // Alloc events
+	Bytes  uint64 // requested bytes that are live after them
+}
+
+// Added returns what was added so far, written or not.
+func (w *Writer) Added() Added { return Added{w.Handed(), w.allocs, w.liveBytes} }
+
+// Add adds an event.
+func (s *Added) Add(e *event.Event) {
+	s.Events++
+	switch _, bytes := e.Weight(); e.Kind {
+	case event.Alloc:
+		s.Allocs++
+		s.Bytes += bytes
+	case event.Free:
+		s.Bytes -= bytes
+	}
+}
 
 // Live returns what is live after the events that were added so far, in requested bytes and blocks.
 func (w *Writer) Live() (bytes, blocks uint64) { return w.liveBytes, w.liveBlocks }
@@ -408,10 +432,10 @@ func (w *Writer) wait() {
 		w.unused = append(w.unused, <-w.encoded)
 	}
 	s := w.filling
-	w.before += uint64(s.n)
-	w.inBlock += s.n
-	s.list = s.list[:min(len(s.list), BlockEvents-w.inBlock)]
+	w.before += uint64(len(s.Rows))
+	w.inBlock += len(s.Rows)
 	w.encode(s)
+	s.empty(min(s.room, BlockEvents-w.inBlock))
 	w.due.moveFrom(&w.pending)
 	for ; w.writing > 0; w.writing-- {
 		w.idle = append(w.idle, <-w.spare)

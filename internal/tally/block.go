@@ -154,9 +154,22 @@ func (b *Block) free(local int, f event.Func, thread, bornBy uint32, size uint64
 	}
 }
 
-// Add counts an event of any kind; Plains counts the common ones. The event's times are in ns. local is ignored for
-// kinds that have no stack.
-func (b *Block) Add(local int, e *event.Event, unit int64) {
+// Add counts events. Stacks are given by their numbers in the block, but for those of Map events, which are followed
+// across blocks. Times of full events are in ns.
+func (b *Block) Add(batch *event.Batch, unit int64) {
+	for rows, full := range batch.Parts() {
+		for len(rows) > 0 {
+			rows = rows[b.plain(rows, unit):]
+		}
+		for i := range full {
+			b.full(&full[i].Event, unit)
+		}
+	}
+}
+
+// full counts an event of any kind. Its stack is ignored if its kind has none.
+func (b *Block) full(e *event.Event, unit int64) {
+	local := int(e.Stack)
 	t := b.t
 	all := &t.totals
 	f := e.Func

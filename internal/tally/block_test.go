@@ -21,7 +21,7 @@ func TestBlock(t *testing.T) {
 		blk := many.Block()
 		place := map[uint32]int{}
 		var spare []tally.Local
-		var run []event.Plain
+		var batch event.Batch
 		longest := 1 + r.IntN(200)
 		left := r.IntN(longest) + 1
 		for i := range events {
@@ -33,35 +33,39 @@ func TestBlock(t *testing.T) {
 				place[e.Stack] = local
 				blk.Open(e.Stack)
 			}
-			way := event.NotPlain
+			kind := event.RowOther
 			switch plain := e.Flags&^(event.Temporary|event.HasUsable) == 0 && e.Func != event.FuncUnknown; {
 			case e.Kind == event.Alloc && plain && e.Flags&event.HasUsable != 0 && e.Usable >= e.Size:
-				way = event.PlainAlloc
+				kind = event.RowAlloc
 			case e.Kind == event.Free && plain && e.Flags&event.Temporary != 0:
-				way = event.PlainTemporary
+				kind = event.RowTemporary
 			case e.Kind == event.Free && plain:
-				way = event.PlainFree
+				kind = event.RowFree
 			}
-			if len(run) > 0 && (way == event.NotPlain || run[0].Thread != e.Thread) {
-				blk.Plains(run, 1)
-				run = run[:0]
-			}
-			switch x := (event.Plain{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread,
-				Way: way, Func: e.Func}); way {
-			case event.PlainAlloc:
+			switch x := (event.Row{Time: uint64(e.Time), Size: e.Size, Stack: uint32(local), Thread: e.Thread,
+				Kind: kind, Func: e.Func}); kind {
+			case event.RowAlloc:
 				x.Ref = e.Usable - e.Size
-				run = append(run, x)
-			case event.PlainFree, event.PlainTemporary:
+				batch.Rows = append(batch.Rows, x)
+			case event.RowFree, event.RowTemporary:
 				x.BornBy, x.Born = e.BornBy, uint64(min(e.Born, e.Time))
-				run = append(run, x)
+				batch.Rows = append(batch.Rows, x)
 			default:
-				blk.Add(local, e, 1)
+				full := event.Full{Event: *e}
+				if e.Kind != event.Map {
+					full.Stack = uint32(local)
+				}
+				batch.Full = append(batch.Full, full)
+				batch.Others = append(batch.Others, event.Other{Row: len(batch.Rows), End: len(batch.Full)})
+				batch.Rows = append(batch.Rows, x)
+			}
+			if r.IntN(20) == 0 {
+				blk.Add(&batch, 1)
+				batch = event.Batch{}
 			}
 			if left--; left == 0 || i == len(events)-1 {
-				if len(run) > 0 {
-					blk.Plains(run, 1)
-					run = run[:0]
-				}
+				blk.Add(&batch, 1)
+				batch = event.Batch{}
 				spare = blk.Close(e.Time, 1, spare)
 				clear(place)
 				left = r.IntN(longest) + 1

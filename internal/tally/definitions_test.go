@@ -32,12 +32,15 @@ func result(time int64, addr, size uint64) *ledger.Op {
 }
 
 func sumUp(forked bool, ops ...*ledger.Op) *tally.Summary {
-	l, t := ledger.New(forked), tally.New()
-	add := func(e *ledger.Event) { t.Add(&e.Event) }
+	s, t := settler{l: ledger.New(forked)}, tally.New()
 	for _, op := range ops {
-		l.Add(op, add)
+		s.ops = append(s.ops, *op)
 	}
-	l.Finish(add)
+	s.settle()
+	s.finish()
+	for i := range s.got {
+		t.Add(&s.got[i])
+	}
 	return t.Summary()
 }
 

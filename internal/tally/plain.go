@@ -2,8 +2,8 @@ package tally
 
 import "github.com/heaptap/heaptap/internal/event"
 
-// Plains counts plain events of one thread. Stacks are given by their numbers in the block.
-func (b *Block) Plains(list []event.Plain, unit int64) {
+// plain is the inner loop of Add: it counts the first rows of list that are of one thread, and returns their number.
+func (b *Block) plain(list []event.Row, unit int64) int {
 	t := b.t
 	thread := list[0].Thread
 	if int(thread) >= len(t.threads) {
@@ -14,8 +14,12 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 	events, peak := b.events, b.peak
 	live, blocks := all.LiveBytes, all.LiveBlocks
 	var allocs, bytes, freed, foreign uint64
-	for i := range list {
-		p := &list[i]
+	n := 0
+	for ; n < len(list); n++ {
+		p := &list[n]
+		if p.Thread != thread {
+			break
+		}
 		events++
 		a := &stacks[p.Stack]
 		if a.last <= peak {
@@ -24,7 +28,7 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 		a.last = events
 		all.Funcs[p.Func]++
 		size := p.Size
-		if p.Way == event.PlainAlloc {
+		if p.Kind == event.RowAlloc {
 			a.Allocs++
 			a.Bytes += size
 			a.Top = max(a.Top, int64(a.Bytes-a.FreedBytes))
@@ -51,7 +55,7 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 		freed += size
 		live -= size
 		blocks--
-		if p.Way == event.PlainTemporary {
+		if p.Kind == event.RowTemporary {
 			a.Temporary++
 			a.TemporaryBytes += size
 			th.Temporary++
@@ -62,8 +66,9 @@ func (b *Block) Plains(list []event.Plain, unit int64) {
 	}
 	th.Allocations += allocs
 	th.Bytes += bytes
-	th.Deallocations += uint64(len(list)) - allocs
+	th.Deallocations += uint64(n) - allocs
 	th.FreedBytes += freed
 	b.events, all.LiveBytes, all.LiveBlocks = events, live, blocks
 	th.Foreign += foreign
+	return n
 }

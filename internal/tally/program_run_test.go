@@ -41,24 +41,22 @@ func FuzzPrograms(f *testing.F) {
 
 func check(t *testing.T, seed uint64, p *program) {
 	t.Helper()
-	l := ledger.New(p.forked)
-	sum := tally.New()
-	var got []event.Event
-	emit := func(e *ledger.Event) {
-		got = append(got, e.Event)
-		sum.Add(&e.Event)
-	}
+	slow := settler{l: ledger.New(p.forked)}
 	for _, s := range p.ops {
 		if s.op == nil {
-			l.Barrier(emit)
-			l.Barrier(emit)
+			slow.barrier()
 			continue
 		}
-		l.Add(s.op, emit)
+		slow.ops = append(slow.ops, *s.op)
+		slow.settle()
 	}
-	l.Finish(emit)
+	slow.finish()
+	got, l, sum := slow.got, slow.l, tally.New()
+	for i := range got {
+		sum.Add(&got[i])
+	}
 	if fast := p.runFast(); !slices.Equal(fast, got) {
-		t.Fatalf("program %d: the ledger's short ways give other events:\n%+v\n%+v", seed, fast, got)
+		t.Fatalf("program %d: the ledger makes other events of rows:\n%+v\n%+v", seed, fast, got)
 	}
 	for i := range max(len(got), len(p.want)) {
 		if i >= len(got) || i >= len(p.want) || got[i] != p.want[i] {
@@ -104,56 +102,98 @@ func check(t *testing.T, seed uint64, p *program) {
 	}
 }
 
-// runFast runs the program through a ledger of its own, by the short way wherever that takes them, as many ops at a
-// time as there are.
-func (p *program) runFast() (got []event.Event) {
-	l := ledger.New(p.forked)
-	emit := func(e *ledger.Event) { got = append(got, e.Event) }
-	var list []event.Plain
-	for at := 0; at < len(p.ops); {
-		if p.ops[at].op == nil {
-			l.Barrier(emit)
-			l.Barrier(emit)
-			at++
+// runFast runs the program through a ledger of its own, as rows wherever ops fit into them, as many at a time as there
+// are.
+func (p *program) runFast() []event.Event {
+	s := settler{l: ledger.New(p.forked)}
+	for i := range p.ops {
+		op := p.ops[i].op
+		if op == nil {
+			s.settle()
+			s.barrier()
 			continue
 		}
-		list = list[:0]
-		for k := at; k < len(p.ops); k++ {
-			e, ok := plainOf(p.ops[k].op)
-			if !ok {
-				break
-			}
-			list = append(list, e)
-		}
-		n := l.Plain(list)
-		for k := range n {
-			got = append(got, *eventOf(&list[k], p.ops[at+k].op))
-		}
-		if at += n; n == 0 {
-			l.Add(p.ops[at].op, emit)
-			at++
-		}
+		s.ops = append(s.ops, *op)
+		s.rows = append(s.rows, rowOf(op))
 	}
-	l.Finish(emit)
-	return got
+	s.settle()
+	s.finish()
+	return s.got
 }
 
-// plainOf is an op as Ledger.Plain takes it; false if it takes none of its kind.
-func plainOf(o *ledger.Op) (e event.Plain, ok bool) {
-	if o == nil || o.Late {
-		return e, false
-	}
-	e = event.Plain{Time: uint64(o.Time), Addr: o.Addr & (1<<48 - 1), Size: o.Size, Stack: o.Stack, Thread: o.Thread,
-		Func: o.Func}
-	if o.Kind == ledger.OpFree {
-		e.Way = event.PlainFree
-	}
-	return e, o.Kind == ledger.OpFree || o.Kind == ledger.OpAlloc
+// settler settles ops, in batches.
+type settler struct {
+	l    *ledger.Ledger
+	ops  []ledger.Op
+	rows []event.Row // of ops, or none: then each is of kind RowOther
+	got  []event.Event
 }
 
-// eventOf is the event that Ledger.Plain has made of an op.
-func eventOf(p *event.Plain, o *ledger.Op) *event.Event {
-	if p.Way == event.PlainAlloc {
+// settle settles ops as one batch.
+func (s *settler) settle() {
+	if len(s.rows) == 0 {
+		s.rows = slices.Repeat([]event.Row{{Kind: event.RowOther}}, len(s.ops))
+	}
+	b := ledger.Batch{Batch: event.Batch{Rows: s.rows}}
+	for i := range s.rows {
+		if s.rows[i].Kind == event.RowOther {
+			b.Ops = append(b.Ops, s.ops[i])
+		}
+	}
+	s.l.Settle(&b)
+	i, others := 0, b.Others
+	for rows, full := range b.Parts() {
+		for k := range rows {
+			s.got = append(s.got, *eventOf(&rows[k], &s.ops[i+k]))
+		}
+		if i += len(rows); len(others) > 0 {
+			i, others = i+1, others[1:]
+		}
+		s.take(full)
+	}
+	s.ops, s.rows = s.ops[:0], s.rows[:0]
+}
+
+func (s *settler) take(full []event.Full) {
+	for i := range full {
+		s.got = append(s.got, full[i].Event)
+	}
+}
+
+// barrier settles what waits.
+func (s *settler) barrier() {
+	for range 2 {
+		var b ledger.Batch
+		s.l.Barrier(&b)
+		s.take(b.Full)
+	}
+}
+
+func (s *settler) finish() {
+	var b ledger.Batch
+	s.l.Finish(&b)
+	s.take(b.Full)
+}
+
+// rowOf is an op's row; RowOther: it does not fit into one.
+func rowOf(o *ledger.Op) event.Row {
+	r := event.Row{
+		Time: uint64(o.Time), Addr: o.Addr & (1<<48 - 1), Size: o.Size, Ref: o.Usable - o.Size, Born: o.Count,
+		Stack: o.Stack, Thread: o.Thread, BornBy: o.Stream, Func: o.Func, Kind: event.RowOther,
+	}
+	switch {
+	case o.Late:
+	case o.Kind == ledger.OpFree:
+		r.Kind, r.Ref, r.Born = event.RowFree, 0, 0
+	case o.Kind == ledger.OpAlloc && o.HasUsable && o.Usable >= o.Size && o.Align == 0:
+		r.Kind = event.RowAlloc
+	}
+	return r
+}
+
+// eventOf is the event that a ledger has made of an op's row.
+func eventOf(p *event.Row, o *ledger.Op) *event.Event {
+	if p.Kind == event.RowAlloc {
 		e := &event.Event{Kind: event.Alloc, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: o.Stack,
 			Ref:  event.NoRef,
 			Addr: p.Addr, Size: o.Size, Usable: o.Usable, Align: o.Align, Count: o.Count}
@@ -164,7 +204,7 @@ func eventOf(p *event.Plain, o *ledger.Op) *event.Event {
 	}
 	e := &event.Event{Kind: event.Free, Time: o.Time, Func: o.Func, Thread: o.Thread, Stack: p.Stack,
 		FreeStack: o.FreeStack, Ref: p.Ref, Addr: p.Addr, Size: p.Size, Born: int64(p.Born), BornBy: p.BornBy}
-	if p.Way == event.PlainTemporary {
+	if p.Kind == event.RowTemporary {
 		e.Flags = event.Temporary
 	}
 	return e

@@ -3,7 +3,7 @@ package tally
 import "github.com/heaptap/heaptap/internal/event"
 
 // addSampled counts a sampled allocation, or the Free that ends its block, with its weight. It is the counterpart of
-// Add.
+// full.
 func (b *Block) addSampled(local int, f event.Func, e *event.Event, unit int64) {
 	b.events++
 	a := &b.stacks[local]

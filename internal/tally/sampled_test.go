@@ -71,7 +71,7 @@ func TestSampled(t *testing.T) {
 				place[e.Stack] = local
 				blk.Open(e.Stack)
 			}
-			blk.Add(local, e, 1)
+			blk.Add(batchOf(*e, local), 1)
 			if left--; left == 0 || i == len(events)-1 {
 				spare = blk.Close(e.Time, 1, spare)
 				clear(place)
@@ -139,8 +139,16 @@ func TestVariances(t *testing.T) {
 	}
 }
 
-// TestSampledKinds: the flag says something of allocations and of what ends them only. A forged recording may have it on
-// any event.
+// batchOf is a batch of one event, whose stack has that number in the block.
+func batchOf(e event.Event, stack int) *event.Batch {
+	if e.Kind != event.Map {
+		e.Stack = uint32(stack)
+	}
+	return &event.Batch{Full: []event.Full{{Event: e}}}
+}
+
+// TestSampledKinds: the flag says something of allocations and of what ends them only. A forged recording may have it
+// on any event.
 func TestSampledKinds(t *testing.T) {
 	for kind := event.Unmatched; kind < event.KindCount; kind++ {
 		e := event.Event{Kind: kind, Func: event.FreeFunc, Time: 5, Stack: 1, Size: 7, Ref: event.NoRef,
@@ -149,7 +157,7 @@ func TestSampledKinds(t *testing.T) {
 		one.Add(&e)
 		b := blocks.Block()
 		b.Open(1)
-		b.Add(0, &e, 1)
+		b.Add(batchOf(e, 0), 1)
 		b.Close(5, 1, nil)
 		want, got := one.Summary(), blocks.Summary()
 		if !reflect.DeepEqual(got.Totals, want.Totals) || got.Totals.Deallocations != 0 {

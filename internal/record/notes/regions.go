@@ -45,11 +45,8 @@ func (n *Notes) Region(thread uint32, begin bool, name string, ids []uint64, now
 	}
 }
 
-// Regions says whether a thread has entered or left any region.
-func (n *Notes) Regions() bool { return n.regions.moves != nil }
-
-// Moves is how often a thread has entered or left regions.
-func (n *Notes) Moves(thread uint32) uint32 { return n.regions.moves[thread] }
+// Moves is how often each thread has entered or left regions; nil: none has.
+func (n *Notes) Moves() map[uint32]uint32 { return n.regions.moves }
 
 // moved counts that a thread has entered or left regions.
 func (r *regions) moved(thread uint32) {
@@ -59,15 +56,29 @@ func (r *regions) moved(thread uint32) {
 	r.moves[thread]++
 }
 
-// Event takes an event that happened when its thread had made so many moves. If the event has waited in the ledger
-// while its thread entered or left regions, a note says so: it does not belong to the regions where it lies.
-func (n *Notes) Event(e *event.Event, moves uint32) {
-	back := n.regions.moves[e.Thread] - moves
+// Settle takes events before which the recording has so many others. Of one that has waited in the ledger while its
+// thread entered or left regions, a note says so: it does not belong to the regions where it lies.
+func (n *Notes) Settle(b *event.Batch, before uint64) {
+	if n.regions.moves == nil || len(b.Full) == 0 {
+		return
+	}
+	for rows, full := range b.Parts() {
+		before += uint64(len(rows))
+		for i := range full {
+			n.late(&full[i], before)
+			before++
+		}
+	}
+}
+
+// late notes if an event, before which there are so many, does not belong to the regions where it lies.
+func (n *Notes) late(e *event.Full, before uint64) {
+	back := n.regions.moves[e.Thread] - e.Region
 	if back == 0 || e.Kind > event.Free || n.regions.notes >= maxRegions {
 		return
 	}
 	x := event.RegionNote{
-		Time: e.Time, Thread: e.Thread, Event: n.out.Handed(), Alloc: n.out.Allocations(),
+		Time: e.Time, Thread: e.Thread, Event: before, Alloc: e.Allocs,
 		Late: event.LateAlloc, Back: back,
 	}
 	if e.Kind == event.Free {

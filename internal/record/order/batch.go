@@ -12,12 +12,13 @@ import (
 // BatchSize is how many records a batch has at most.
 const BatchSize = 256
 
-// Batch is records in their order: what they are as plain events, and what else they say.
+// Batch is records in their order: each as a row for the ledger, and what else it says.
 type Batch struct {
-	list    [BatchSize]event.Plain // NotPlain: all that there is to say is in its Record
+	rows    [BatchSize]event.Row // RowOther: all that there is to say is in its Record
 	raw     [BatchSize]raw
 	n       int
-	inRuns  int // how many of them are in runs
+	inRuns  int           // how many of them are in runs
+	kinds   event.RowKind // all of theirs, or more: bit by bit
 	runs    []run
 	more    []extended
 	latest  uint64 // timestamp of the latest of them
@@ -25,7 +26,7 @@ type Batch struct {
 	current Record
 }
 
-// raw is what a plain event does not say of its record.
+// raw is what a row does not say of its record.
 type raw struct {
 	word uint64 // address, kind, slack
 	time uint64
@@ -63,8 +64,11 @@ func (r *Record) Slack() uint8 { return uint8(r.Word >> wire.SlackShift) }
 // Addr is its address.
 func (r *Record) Addr() uint64 { return r.Word & wire.AddrMask }
 
-// Events are the records as plain events.
-func (b *Batch) Events() []event.Plain { return b.list[:b.n] }
+// Rows are the records as rows for the ledger; those that do not fit are of kind RowOther.
+func (b *Batch) Rows() []event.Row { return b.rows[:b.n] }
+
+// Plain says whether no row is of kind RowOther; false: some may be.
+func (b *Batch) Plain() bool { return b.kinds <= event.RowFree }
 
 // Time is the timestamp of a record.
 func (b *Batch) Time(at int) uint64 { return b.raw[at].time }
@@ -80,7 +84,7 @@ func (b *Batch) Record(c *Cursor, at int) *Record {
 	for b.runs[c.run].end <= at {
 		c.run++
 	}
-	e, r := &b.list[at], &b.current
+	e, r := &b.rows[at], &b.current
 	*r = Record{
 		Stream: b.runs[c.run].stream, Word: b.raw[at].word, Time: b.raw[at].time,
 		Size: uint32(e.Size), Stack: e.Stack, Count: e.Born,
@@ -94,17 +98,18 @@ func (b *Batch) Record(c *Cursor, at int) *Record {
 
 // extend adds what came before the batch's last record.
 func (b *Batch) extend(x *records.Extras) {
-	e := &b.list[b.n-1]
+	e := &b.rows[b.n-1]
 	if x.Only(wire.XCount) && (e.Func == event.Calloc || e.Func == event.Reallocarray) {
 		e.Born = x.Count
 	} else {
 		b.more = append(b.more, extended{b.n - 1, *x})
-		e.Way = event.NotPlain
+		e.Kind = event.RowOther
+		b.kinds |= event.RowOther
 	}
 	*x = records.Extras{}
 }
 
 func (b *Batch) clear() {
 	clear(b.runs)
-	b.n, b.inRuns, b.runs, b.more = 0, 0, b.runs[:0], b.more[:0]
+	b.n, b.inRuns, b.kinds, b.runs, b.more = 0, 0, 0, b.runs[:0], b.more[:0]
 }

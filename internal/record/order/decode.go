@@ -12,12 +12,12 @@ import (
 // decodePlain adds the stream's next records to the batch, as long as there is room for them and none of them is one
 // that only decodeSlow understands. It returns true if the next record is not older than limit.
 func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
-	bt, c, nodes, thread := &m.work.batch, m.Clock, *m.stacks, s.Thread
+	bt, c, nodes, thread, index := &m.work.batch, m.Clock, *m.stacks, s.Thread, s.Index
 	latest, now := bt.latest, bt.time
 	if !s.x.None() || s.last > latest {
 		return false
 	}
-	b, at, n := s.b, s.at, bt.n
+	b, at, n, kinds := s.b, s.at, bt.n, bt.kinds
 	for ; n < BatchSize && len(b)-at >= 24; n++ {
 		d := b[at : at+24 : at+24]
 		w0, w1 := binary.LittleEndian.Uint64(d), binary.LittleEndian.Uint64(d[8:])
@@ -27,12 +27,14 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		}
 		// What is known is written at once, whatever comes of the record: a composite literal, or all in the end, takes
 		// longer than all else.
-		r, e, brief := &bt.raw[n], &bt.list[n], &records.Briefs[uint8(w0>>wire.KindShift)]
+		r, e, brief := &bt.raw[n], &bt.rows[n], &records.Briefs[uint8(w0>>wire.KindShift)]
 		r.word = w0
-		e.Way = brief.Way
+		e.Kind = brief.Kind
+		kinds |= brief.Kind
 		e.Func = brief.Func
 		e.Born = 0
 		e.Thread = thread
+		e.BornBy = index
 		addr, slack := w0&wire.AddrMask, w0>>wire.SlackShift
 		e.Addr = addr
 		e.Ref = slack
@@ -72,6 +74,7 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		latest = t
 		at += 16 + 8*int(stacked)
 	}
+	bt.kinds = kinds
 	if n > bt.n {
 		s.at, s.last, bt.n, bt.latest, bt.time = at, latest, n, latest, now
 		class := bt.raw[n-1].word >> (wire.KindShift + wire.ClassShift) & 3
@@ -120,7 +123,7 @@ func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 		return true
 	}
 	meaning := &records.Meanings[kind]
-	r, e := &bt.raw[bt.n], &bt.list[bt.n]
+	r, e := &bt.raw[bt.n], &bt.rows[bt.n]
 	e.Addr = w0 & wire.AddrMask
 	e.Size = uint64(uint32(w1))
 	e.Ref = w0 >> wire.SlackShift
@@ -130,14 +133,16 @@ func (m *Merger) decodeSlow(s *Stream, limit uint64) bool {
 		e.Stack = m.stack(stack)
 	}
 	e.Thread = s.Thread
-	e.Way = meaning.Plain
+	e.BornBy = s.Index
+	e.Kind = meaning.Row
 	e.Func = meaning.Func
 	if t < bt.latest || e.Addr == 0 || e.Size == wire.SizeExtra ||
-		e.Ref == wire.SlackExtra && meaning.Plain == event.PlainAlloc {
-		e.Way = event.NotPlain
+		e.Ref == wire.SlackExtra && meaning.Row == event.RowAlloc {
+		e.Kind = event.RowOther
 	} else {
 		bt.time = max(bt.time, m.Clock.Units(t))
 	}
+	bt.kinds |= e.Kind
 	bt.latest = max(bt.latest, t)
 	e.Time = uint64(bt.time)
 	r.word = w0

@@ -35,7 +35,7 @@ func (c *script) Begin(s *order.Stream, _ int64) { s.Known = true }
 
 // Settle notes the sizes, and adds a million to those of records that are late.
 func (c *script) Settle(b *order.Batch) {
-	for i, e := range b.Events() {
+	for i, e := range b.Rows() {
 		n := e.Size
 		if b.Time(i) < c.m.Latest {
 			n += 1e6

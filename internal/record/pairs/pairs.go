@@ -24,7 +24,7 @@ type Checker struct {
 	rest  event.Pair // beyond maxPairs
 	// Alignments of live blocks whose deallocation has to name it, by address.
 	aligns map[uint64]uint64
-	latest call // the deallocation that the ledger is given next, or was given last
+	latest call // the deallocation that the ledger was given last
 	// Deallocations that the ledger has not settled yet, in their order.
 	waiting map[dealloc][]call
 	waits   int // in all
@@ -68,17 +68,45 @@ func (a *call) sizeFor(block uint64) uint64 {
 	return block + uint64(int64(int8(a.low-uint8(block))))
 }
 
-// Expect takes a deallocation that the ledger is given next; x is what came before its record, or nil.
-func (c *Checker) Expect(addr uint64, thread uint32, fn event.Func, lowSize uint8, x *records.Extras) {
-	c.latest = call{dealloc: dealloc{addr, thread, fn}, low: lowSize}
-	if x != nil {
-		c.latest.whole, c.latest.size = x.Has(wire.XSize), x.Size
-		c.latest.aligned, c.latest.align = x.Has(wire.XAlign), x.Align
-	}
+// Arguments are what came before the record of a row.
+type Arguments struct {
+	Row    int // in the batch
+	Extras *records.Extras
 }
 
-// Keep remembers the deallocation that the ledger was given, if that has to wait.
-func (c *Checker) Keep() {
+// Settle takes what the ledger has made of a batch. args are those of the batch's deallocations, in order. A plain
+// deallocation fits its allocation: the ledger has looked.
+func (c *Checker) Settle(b *event.Batch, args []Arguments) {
+	full := b.Full
+	done := 0
+	for _, o := range b.Others {
+		r := &b.Rows[o.Row]
+		if !r.Func.Frees() {
+			c.events(full[done:o.End])
+			done = o.End
+			continue
+		}
+		c.expect(r)
+		if len(args) > 0 && args[0].Row == o.Row {
+			x := args[0].Extras
+			c.latest.whole, c.latest.size = x.Has(wire.XSize), x.Size
+			c.latest.aligned, c.latest.align = x.Has(wire.XAlign), x.Align
+			args = args[1:]
+		}
+		c.events(full[done:o.End])
+		done = o.End
+		c.keep()
+	}
+	c.events(full[done:])
+}
+
+// expect takes a deallocation that the ledger was given. Its row has the lowest byte of the size in Ref.
+func (c *Checker) expect(r *event.Row) {
+	c.latest = call{dealloc: dealloc{r.Addr, r.Thread, r.Func}, low: uint8(r.Ref)}
+}
+
+// keep remembers the deallocation that the ledger was given, if that has to wait.
+func (c *Checker) keep() {
 	if c.latest.used {
 		return
 	}
@@ -118,8 +146,14 @@ func (c *Checker) take(e *event.Event) (call, bool) {
 	return call{}, false
 }
 
-// Settle takes an event that the ledger has made; b is the block that a Free ends.
-func (c *Checker) Settle(e *event.Event, b *event.Block) {
+// events takes events that the ledger has made.
+func (c *Checker) events(list []event.Full) {
+	for i := range list {
+		c.event(&list[i])
+	}
+}
+
+func (c *Checker) event(e *event.Full) {
 	switch e.Kind {
 	case event.Alloc:
 		if e.Align != 0 && (e.Func.Family() > event.FamilyC || e.Func == event.AlignedAlloc) {
@@ -129,27 +163,27 @@ func (c *Checker) Settle(e *event.Event, b *event.Block) {
 			c.aligns[e.Addr] = e.Align
 		}
 	case event.Free:
-		c.End(e, b)
+		c.End(e)
 	case event.Unmatched, event.Inherited, event.Unrecorded:
-		c.take(e) // there is nothing to compare it with
+		c.take(&e.Event) // there is nothing to compare it with
 	}
 }
 
 // End judges a deallocation.
-func (c *Checker) End(e *event.Event, b *event.Block) {
-	m := event.MismatchOf(b.Func, e.Func)
-	align := c.aligns[b.Addr]
+func (c *Checker) End(e *event.Full) {
+	m := event.MismatchOf(e.Ended, e.Func)
+	align := c.aligns[e.Addr]
 	if align != 0 {
-		delete(c.aligns, b.Addr)
+		delete(c.aligns, e.Addr)
 	}
-	with, known := c.take(e)
+	with, known := c.take(&e.Event)
 	if !known {
-		if with = (call{whole: true, size: b.Size}); m == 0 && hasArguments(e.Func) {
+		if with = (call{whole: true, size: e.Size}); m == 0 && hasArguments(e.Func) {
 			c.Unknown++
 		}
 	}
-	size := with.sizeFor(b.Size)
-	if m == 0 && e.Func.Sized() && size != b.Size {
+	size := with.sizeFor(e.Size)
+	if m == 0 && e.Func.Sized() && size != e.Size {
 		m = event.MismatchSize
 	}
 	if m == 0 && with.aligned && align != 0 && align != with.align {
@@ -159,8 +193,8 @@ func (c *Checker) End(e *event.Event, b *event.Block) {
 		return
 	}
 	c.add(&event.Pair{
-		Mismatch: m, Alloc: b.Func, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack,
-		Time: e.Time, Thread: e.Thread, Size: b.Size,
+		Mismatch: m, Alloc: e.Ended, Free: e.Func, Stack: e.Stack, FreeStack: e.FreeStack,
+		Time: e.Time, Thread: e.Thread, Size: e.Size,
 		FreeSize: size, Align: align, FreeAlign: with.align,
 	})
 }

@@ -13,15 +13,23 @@ import (
 func TestWaitingPairs(t *testing.T) {
 	const addr = 0x7000
 	var p pairs.Checker
-	add := func(thread uint32, size uint64) {
+	of := func(kind event.Kind, thread uint32) event.Full {
+		return event.Full{Event: event.Event{
+			Kind: kind, Func: event.DeleteSized, Thread: thread, Addr: addr, Size: 100,
+		}, Ended: event.New}
+	}
+	free := func(thread uint32) event.Full { return of(event.Free, thread) }
+	// settle gives it a batch of a deallocation, which a thread calls with a size, and of what the ledger settles.
+	settle := func(thread uint32, size uint64, full ...event.Full) {
 		var x records.Extras
 		x.Add(wire.XSize, size)
-		p.Expect(addr, thread, event.DeleteSized, uint8(size), &x)
+		r := event.Row{Kind: event.RowOther, Func: event.DeleteSized, Thread: thread, Addr: addr, Ref: size & 0xff}
+		p.Settle(&event.Batch{
+			Rows: []event.Row{r}, Others: []event.Other{{Row: 0, End: len(full)}}, Full: full,
+		}, []pairs.Arguments{{Row: 0, Extras: &x}})
 	}
-	settle := func(thread uint32) {
-		e := event.Event{Kind: event.Free, Func: event.DeleteSized, Thread: thread, Addr: addr}
-		p.Settle(&e, &event.Block{Addr: addr, Size: 100, Func: event.New})
-	}
+	// later gives it events of deallocations that have waited.
+	later := func(full ...event.Full) { p.Settle(&event.Batch{Full: full}, nil) }
 	same := func(what string, pairs int, last, unknown uint64) {
 		t.Helper()
 		list := p.List()
@@ -30,26 +38,17 @@ func TestWaitingPairs(t *testing.T) {
 		}
 	}
 
-	add(1, 100)
-	settle(1)
-	p.Keep()
+	settle(1, 100, free(1))
 	same("settled at once", 0, 0, 0)
-	add(1, 90) // waits
-	p.Keep()
-	add(2, 100) // waits, too
-	p.Keep()
-	add(1, 100) // the same address, thread and function as the first
-	settle(1)   // that one
-	p.Keep()
+	settle(1, 90)           // waits
+	settle(2, 100)          // waits, too
+	settle(1, 100, free(1)) // the same address, thread and function as the first: that one
 	same("settled later", 1, 90, 0)
-	settle(2)
-	settle(1)
+	later(free(2), free(1))
 	same("all settled", 1, 90, 0)
-	settle(1)
-	same("an unexpected one", 1, 90, 1)
-	add(1, 70)
-	p.Keep()
-	p.Settle(&event.Event{Kind: event.Inherited, Func: event.DeleteSized, Thread: 1, Addr: addr}, nil)
-	settle(1)
+	later(free(1))
+	same("one that nobody has expected", 1, 90, 1)
+	settle(1, 70)
+	later(of(event.Inherited, 1), free(1))
 	same("a block of the parent's, and another one", 1, 90, 2)
 }

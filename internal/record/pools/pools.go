@@ -56,8 +56,14 @@ func (b *Books) Frames(first int, pcs []event.PC) map[uint32][]event.Frame {
 	return frames
 }
 
-// Event takes an event into the books; of is the function that allocated the block which a Free ends.
-func (b *Books) Event(e *event.Event, of event.Func) {
+// Settle takes events into the books. Those of pools are never plain.
+func (b *Books) Settle(list *event.Batch) {
+	for i := range list.Full {
+		b.event(&list.Full[i])
+	}
+}
+
+func (b *Books) event(e *event.Full) {
 	switch {
 	case e.Kind == event.Alloc && e.Func.InPool():
 		if x := b.of(e.Stack); x != nil {
@@ -68,7 +74,7 @@ func (b *Books) Event(e *event.Event, of event.Func) {
 			x.Live += bytes
 			x.PeakLive = max(x.PeakLive, x.Live)
 		}
-	case e.Kind == event.Free && of.InPool():
+	case e.Kind == event.Free && e.Ended.InPool():
 		if x := b.of(e.Stack); x != nil {
 			blocks, bytes := e.Weight()
 			x.Frees += blocks

@@ -17,15 +17,18 @@ func TestBooks(t *testing.T) {
 		t.Error("a name has several PCs, or shares one")
 	}
 	b.Innermost = func(stack uint32) (event.PC, bool) { return pc, stack == 5 }
+	settle := func(e event.Event, ended event.Func) {
+		b.Settle(&event.Batch{Full: []event.Full{{Event: e, Ended: ended}}})
+	}
 	alloc := func(stack uint32, fn event.Func, size uint64) {
-		b.Event(&event.Event{Kind: event.Alloc, Func: fn, Stack: stack, Size: size}, event.FuncUnknown)
+		settle(event.Event{Kind: event.Alloc, Func: fn, Stack: stack, Size: size}, event.FuncUnknown)
 	}
 	alloc(5, event.PoolAlloc, 100)
 	alloc(5, event.PoolAlloc, 50)
 	alloc(9, event.PoolAlloc, 1) // its stack is not known
 	alloc(5, event.Malloc, 1)
-	b.Event(&event.Event{Kind: event.Free, Func: event.PoolFree, Stack: 5, Size: 100}, event.PoolAlloc)
-	b.Event(&event.Event{Kind: event.Free, Func: event.FreeFunc, Stack: 5, Size: 1}, event.Malloc)
+	settle(event.Event{Kind: event.Free, Func: event.PoolFree, Stack: 5, Size: 100}, event.PoolAlloc)
+	settle(event.Event{Kind: event.Free, Func: event.FreeFunc, Stack: 5, Size: 1}, event.Malloc)
 	b.Backed(pc, 4096)
 	b.Backed(pc, -1024)
 	want := []event.Pool{{

@@ -17,30 +17,30 @@ type Meaning struct {
 	Stacked bool // its stack is the deallocation's own
 	Slack   bool // slack says how much is usable
 	Known   bool
-	Pool    bool      // of a pool
-	Plain   event.Way // what it is mostly; NotPlain: it always goes to the ledger as an op
+	Pool    bool          // of a pool
+	Row     event.RowKind // its row's, mostly; RowOther: it always goes to the ledger as an op
 }
 
 // Meanings is the meaning of each kind.
 var Meanings = makeMeanings()
 
-// Brief is what is needed of a Meaning for a plain record.
+// Brief is what is needed of a Meaning for a row.
 type Brief struct {
-	Way  event.Way
+	Kind event.RowKind
 	Func event.Func
 }
 
 // Briefs is an extract of Meanings: so small that it stays in the first-level cache.
 var Briefs = func() (list [256]Brief) {
 	for k := range Meanings {
-		list[k] = Brief{Meanings[k].Plain, Meanings[k].Func}
+		list[k] = Brief{Meanings[k].Row, Meanings[k].Func}
 	}
 	return list
 }()
 
 func makeMeanings() (m [256]Meaning) {
 	for k := range m {
-		m[k].Plain = event.NotPlain
+		m[k].Row = event.RowOther
 	}
 	allocs := map[uint8]event.Func{
 		wire.KMalloc: event.Malloc, wire.KCalloc: event.Calloc, wire.KPosixMemalign: event.PosixMemalign,
@@ -52,10 +52,10 @@ func makeMeanings() (m [256]Meaning) {
 		wire.KNewArrayAlignedNothrow: event.NewArrayAlignedNothrow,
 	}
 	for k, f := range allocs {
-		m[k] = Meaning{Op: ledger.OpAlloc, Func: f, Slack: true, Known: true, Plain: event.PlainAlloc}
+		m[k] = Meaning{Op: ledger.OpAlloc, Func: f, Slack: true, Known: true, Row: event.RowAlloc}
 	}
 	result := Meaning{Op: ledger.OpReallocResult, Func: event.ReallocFunc, Slack: true, Known: true}
-	result.Plain = event.NotPlain
+	result.Row = event.RowOther
 	m[wire.KRealloc] = result
 	result.Func = event.Reallocarray
 	m[wire.KReallocarray] = result
@@ -63,7 +63,7 @@ func makeMeanings() (m [256]Meaning) {
 		wire.KMmap: event.Mmap, wire.KMunmap: event.Munmap, wire.KMremap: event.Mremap, wire.KBrk: event.Brk,
 	}
 	for k, f := range maps {
-		m[k] = Meaning{Op: ledger.OpMap, Func: f, Known: true, Plain: event.NotPlain}
+		m[k] = Meaning{Op: ledger.OpMap, Func: f, Known: true, Row: event.RowOther}
 	}
 	frees := map[uint8]event.Func{
 		wire.KFree: event.FreeFunc, wire.KCfree: event.Cfree, wire.KFreeSized: event.FreeSized,
@@ -78,8 +78,8 @@ func makeMeanings() (m [256]Meaning) {
 		wire.KDeleteArrayAlignedNothrow: event.DeleteArrayAlignedNothrow,
 	}
 	for k, f := range frees {
-		m[k] = Meaning{Op: ledger.OpFree, Func: f, Known: true, Plain: event.PlainFree}
-		m[wire.KStacked|k&31] = Meaning{Op: ledger.OpFree, Func: f, Stacked: true, Known: true, Plain: event.NotPlain}
+		m[k] = Meaning{Op: ledger.OpFree, Func: f, Known: true, Row: event.RowFree}
+		m[wire.KStacked|k&31] = Meaning{Op: ledger.OpFree, Func: f, Stacked: true, Known: true, Row: event.RowOther}
 	}
 	pools := map[uint8]Meaning{
 		wire.KPoolAlloc:     {Op: ledger.OpAlloc, Func: event.PoolAlloc},
@@ -91,14 +91,14 @@ func makeMeanings() (m [256]Meaning) {
 		wire.KPoolDestroy:   {Op: ledger.OpPoolDestroy, Func: event.PoolDestroy},
 	}
 	for k, v := range pools {
-		v.Known, v.Pool, v.Plain = true, true, event.NotPlain
+		v.Known, v.Pool, v.Row = true, true, event.RowOther
 		m[k] = v
 		if k>>wire.ClassShift == wire.ClassShort {
 			v.Stacked = true
 			m[wire.KStacked|k&31] = v
 		}
 	}
-	begin := Meaning{Op: ledger.OpReallocBegin, Func: event.ReallocFunc, Known: true, Plain: event.NotPlain}
+	begin := Meaning{Op: ledger.OpReallocBegin, Func: event.ReallocFunc, Known: true, Row: event.RowOther}
 	m[wire.KReallocBegin] = begin
 	begin.Stacked = true
 	m[wire.KStacked|wire.KReallocBegin&31] = begin
@@ -156,7 +156,7 @@ func (x *Extras) IDs() []uint64 { return x.ids[:x.noted] }
 // Has says whether an extra record of that kind came before the record.
 func (x *Extras) Has(kind uint8) bool { return x.have&(1<<(kind&15)) != 0 }
 
-// Apply completes an op by what came before its record, and forgets that.
+// Apply completes an op by what came before its record.
 func (x *Extras) Apply(op *ledger.Op, size uint32, slack uint8) {
 	if x.Has(wire.XSize) && size == wire.SizeExtra {
 		if op.HasUsable && slack != wire.SlackExtra {
@@ -169,5 +169,4 @@ func (x *Extras) Apply(op *ledger.Op, size uint32, slack uint8) {
 	}
 	op.Sampled = x.Has(wire.XSampled)
 	op.Align, op.Count, op.OldAddr, op.OldSize, op.Pool = x.Align, x.Count, x.OldAddr, x.OldLen, x.Pool
-	*x = Extras{}
 }

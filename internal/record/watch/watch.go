@@ -1,7 +1,7 @@
 // Package watch sets marks when a condition about a process's memory becomes true, such as rss>1GiB.
 //
 // The rule: a mark of a condition about the events is exact to the event. So a batch of events that might cross a
-// limit, by an upper bound of what it can add, has to be settled event by event; other batches pay one comparison.
+// limit, by an upper bound of what it can add, is looked at event by event; other batches pay one comparison.
 package watch
 
 import (
@@ -105,16 +105,38 @@ func (w *Watch) Stack(bytes uint64, now int64) {
 }
 
 // Sums looks at what the events sum up to. now is the time of the latest one.
-func (w *Watch) Sums(now int64) {
-	live, _ := w.out.Live()
-	at := event.Mark{Time: now, Cut: w.out.Handed()}
-	w.see(Live, live, at)
-	w.see(Allocations, w.out.Allocations(), at)
+func (w *Watch) Sums(s recording.Added, now int64) {
+	at := event.Mark{Time: now, Cut: s.Events}
+	w.see(Live, s.Bytes, at)
+	w.see(Allocations, s.Allocs, at)
 }
 
-// MayMark says whether events may make a condition about sums true, or false again: then Sums has to look at each of
+// Settle looks at what the events sum up to after each row of a batch; s is what those before it do.
+func (w *Watch) Settle(b *event.Batch, s recording.Added) {
+	others, full := b.Others, b.Full[:0]
+	for i := range b.Rows {
+		switch r := &b.Rows[i]; r.Kind {
+		case event.RowAlloc:
+			s.Events++
+			s.Allocs++
+			s.Bytes += r.Size
+		case event.RowOther:
+			from := len(full)
+			full, others = b.Full[:others[0].End], others[1:]
+			for k := range full[from:] {
+				s.Add(&full[from+k].Event)
+			}
+		default:
+			s.Events++
+			s.Bytes -= r.Size
+		}
+		w.Sums(s, int64(b.Rows[i].Time)*recording.Quantum)
+	}
+}
+
+// MayMark says whether events may make a condition about sums true, or false again: then Settle has to look at each of
 // them. more says that what the events have allocated may be more than they say.
-func (w *Watch) MayMark(list []event.Plain, more bool) bool {
+func (w *Watch) MayMark(list []event.Row, more bool) bool {
 	if w == nil || !w.sums {
 		return false
 	}

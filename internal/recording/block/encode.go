@@ -239,8 +239,29 @@ func (x *Encoder) leap(now uint64) uint64 {
 	return d
 }
 
-// Add appends an event. There must be room.
-func (x *Encoder) Add(e *event.Event) {
+// Append appends the events of b for which the block has room, counts them, and takes them out of b. Each row of kind
+// RowOther stands for one event. Stacks of what was taken out become the block's numbers.
+func (x *Encoder) Append(b *event.Batch) {
+	n := 0
+	for rows, full := range b.Parts() {
+		for len(rows) > 0 && x.Room() {
+			k := x.plain(rows)
+			rows, n = rows[k:], n+k
+		}
+		if len(rows) > 0 || len(full) > 0 && !x.Room() {
+			break
+		}
+		for i := range full {
+			x.full(&full[i].Event)
+			n++
+		}
+	}
+	done := b.Cut(n)
+	x.block.Add(&done, Quantum)
+}
+
+// full appends an event of any kind. There must be room.
+func (x *Encoder) full(e *event.Event) {
 	class := classOf[e.Kind]
 	now := uint64(max(e.Time, 0)) / Quantum
 	t := x.enter(now, e.Thread)
@@ -267,7 +288,9 @@ func (x *Encoder) Add(e *event.Event) {
 	default:
 		local = x.alloc(t, e, key)
 	}
-	x.block.Add(int(local), e, Quantum)
+	if e.Kind != event.Map { // see tally.Block.Add
+		e.Stack = local
+	}
 }
 
 func (x *Encoder) alloc(t *threadColumnsOf, e *event.Event, key uint32) uint32 {

@@ -7,9 +7,9 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/column"
 )
 
-// AddPlain appends plain events of one thread, and counts them: as many as come one after the other, if there is room.
-// It returns their number. It is what add does for events of all kinds, and the loop that everything goes through.
-func (x *Encoder) AddPlain(list []event.Plain) int {
+// plain is the inner loop of Append: it appends the first rows of list that are of one thread, as many as there is room
+// for, and returns their number. Their stacks become the block's numbers.
+func (x *Encoder) plain(list []event.Row) int {
 	t := x.enter(list[0].Time, list[0].Thread)
 	list = list[:min(uint64(len(list)), MaxEvents-x.Head.Events)]
 	c := &t.cols
@@ -17,7 +17,7 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 	n := 0
 	for ; n < len(list) && x.shapeCount < maxShapes; n++ {
 		p := &list[n]
-		if p.Thread != t.index || p.Way == event.NotPlain {
+		if p.Thread != t.index {
 			break
 		}
 		d := p.Time - last
@@ -29,7 +29,7 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 			last = p.Time
 		}
 		size := p.Size
-		if p.Way == event.PlainAlloc {
+		if p.Kind == event.RowAlloc {
 			x.times[classAlloc].Append(d)
 			if t.class == classAlloc {
 				t.run++
@@ -78,7 +78,7 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 			t.turn(classFree)
 		}
 		key := shapeKey(event.Free, p.Func, 0)
-		if p.Way == event.PlainTemporary {
+		if p.Kind == event.RowTemporary {
 			key |= temporaryIn
 		}
 		ref := p.Ref
@@ -110,8 +110,5 @@ func (x *Encoder) AddPlain(list []event.Plain) int {
 	x.last = last
 	x.run += uint64(n)
 	x.Head.Events += uint64(n)
-	if n > 0 {
-		x.block.Plains(list[:n], Quantum)
-	}
 	return n
 }
