@@ -279,9 +279,9 @@ func (w *Writer) Event(e *event.Event) error {
 		return fmt.Errorf("%s: event %d is none: kind %d, function %d, flags %#x", w.name,
 			w.Handed(), e.Kind, e.Func, e.Flags)
 	}
-	full := [1]event.Full{{Event: *e, Allocs: w.allocs}}
-	w.Append(&event.Batch{Full: full[:]})
-	*e = full[0].Event
+	full := event.Full{Event: *e, Allocs: w.allocs}
+	w.full(&full)
+	*e = full.Event
 	return w.Err()
 }
 

@@ -157,6 +157,12 @@ func (b *Block) free(local int, f event.Func, thread, bornBy uint32, size uint64
 // Add counts events. Stacks are given by their numbers in the block, but for those of Map events, which are followed
 // across blocks. Times of full events are in ns.
 func (b *Block) Add(batch *event.Batch, unit int64) {
+	if len(batch.Others)+len(batch.Full) == 0 {
+		for rows := batch.Rows; len(rows) > 0; {
+			rows = rows[b.plain(rows, unit):]
+		}
+		return
+	}
 	for rows, full := range batch.Parts() {
 		for len(rows) > 0 {
 			rows = rows[b.plain(rows, unit):]

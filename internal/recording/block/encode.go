@@ -33,6 +33,7 @@ type Encoder struct {
 	times      [2]column.Nibbles // before allocations, before other events
 	longTimes  []byte
 	block      *tally.Block // what the block's events sum up to
+	counted    event.Batch  // rows that it is given
 	stacks     []stackState // by local number
 	stackAt    numbering    // by stack id
 	dict       []byte       // stacks
@@ -246,7 +247,10 @@ func (x *Encoder) Append(b *event.Batch) {
 	for rows, full := range b.Parts() {
 		for len(rows) > 0 && x.Room() {
 			k := x.plain(rows)
-			rows, n = rows[k:], n+k
+			// At once: the processor has just learned where the thread changes.
+			x.counted.Rows, rows = rows[:k], rows[k:]
+			x.block.Add(&x.counted, Quantum)
+			n += k
 		}
 		if len(rows) > 0 || len(full) > 0 && !x.Room() {
 			break
@@ -255,9 +259,11 @@ func (x *Encoder) Append(b *event.Batch) {
 			x.full(&full[i].Event)
 			n++
 		}
+		if len(full) > 0 {
+			x.block.Add(&event.Batch{Full: full}, Quantum)
+		}
 	}
-	done := b.Cut(n)
-	x.block.Add(&done, Quantum)
+	b.Cut(n)
 }
 
 // full appends an event of any kind. There must be room.
