@@ -153,6 +153,20 @@ static void *monitors(void *arg)
 	return 0;
 }
 
+// What happens in a measure is in the one around it, too, also when the inner one has ended.
+static void nested(void)
+{
+	struct heaptap_measured m;
+	int64_t outer = ht_measure_begin(HEAPTAP_THREAD), inner = ht_measure_begin(HEAPTAP_THREAD);
+	ht_measure_allocation(SIZE, SIZE + 4);
+	ht_measure_deallocation(SIZE + 4);
+	ht_measure_end(inner, &m, sizeof(m));
+	check("highest of an inner measure", (u64)m.highest, SIZE + 4);
+	ht_measure_end(outer, &m, sizeof(m));
+	check("highest of what is around it", (u64)m.highest, SIZE + 4);
+	check("largest of what is around it", m.largest, SIZE);
+}
+
 int main(void)
 {
 	pthread_t busy[THREADS], others[4];
@@ -160,6 +174,7 @@ int main(void)
 	struct user user = {0, 1234};
 	struct heaptap_monitor monitor = {allocated, deallocated, &user};
 	ht_local.thread = &ht_no_thread;
+	nested();
 	int number = ht_monitor_add(&monitor, sizeof(monitor));
 	int64_t process = ht_measure_begin(HEAPTAP_PROCESS);
 	pthread_create(&others[0], 0, measures, 0);

@@ -132,3 +132,33 @@ func TestTransientOfOneThread(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestOwnPeakOfSeveral: the own peak of a function with two call stacks is what both have live at one moment. The
+// beginning of the range is such a moment, though the first event of the range is a deallocation.
+func TestOwnPeakOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := record(t, func(w *recording.Writer) {
+		twoFunctions(w)
+		for i := uint32(1); i <= 2; i++ {
+			w.PC(2+i, event.PC{Addr: 1<<20 + 100 + uint64(i), Module: 1})
+			w.Node(2+i, event.Node{Parent: 1, PC: 2 + i})
+		}
+	}, at(3, alloc(0, 1000)), at(4, alloc(0, 200)), at(3, free(0, 0, 1000, 0, 100)), at(4, alloc(0, 3)))
+	for n, want := range []uint64{1200, 1200, 1200, 203, 1200, 1200, 1200, 203} {
+		from := uint64(n % 4)
+		q := query.Query{By: query.ByFunction, Metrics: []query.Metric{query.OwnPeak},
+			Range: &query.Range{From: from, To: 4}}
+		if n >= 4 { // then all events before the range are read, too
+			q.Threads = []uint32{0}
+		}
+		got, err := query.Flat(t.Context(), s, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range got.Rows {
+			if r.Function == "a" && r.Total.OwnPeak != want {
+				t.Errorf("from event %d on: %d bytes, want %d", from, r.Total.OwnPeak, want)
+			}
+		}
+	}
+}
