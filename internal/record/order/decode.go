@@ -12,12 +12,12 @@ import (
 // decodePlain adds the stream's next records to the batch, as long as there is room for them and none of them is one
 // that only decodeSlow understands. It returns true if the next record is not older than limit.
 func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
-	bt, c, nodes, thread, index := &m.work.batch, m.Clock, *m.stacks, s.Thread, s.Index
+	bt, c, nodes, thread := &m.work.batch, m.Clock, *m.stacks, s.Thread
 	latest, now := bt.latest, bt.time
 	if !s.x.None() || s.last > latest {
 		return false
 	}
-	b, at, n, kinds := s.b, s.at, bt.n, bt.kinds
+	b, at, n := s.b, s.at, bt.n
 	for ; n < BatchSize && len(b)-at >= 24; n++ {
 		d := b[at : at+24 : at+24]
 		w0, w1 := binary.LittleEndian.Uint64(d), binary.LittleEndian.Uint64(d[8:])
@@ -30,11 +30,11 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		r, e, brief := &bt.raw[n], &bt.rows[n], &records.Briefs[uint8(w0>>wire.KindShift)]
 		r.word = w0
 		e.Kind = brief.Kind
-		kinds |= brief.Kind
+		bt.kinds |= brief.Kind
 		e.Func = brief.Func
 		e.Born = 0
 		e.Thread = thread
-		e.BornBy = index
+		e.BornBy = s.Index // not from a variable: there are too few registers
 		addr, slack := w0&wire.AddrMask, w0>>wire.SlackShift
 		e.Addr = addr
 		e.Ref = slack
@@ -74,7 +74,6 @@ func (m *Merger) decodePlain(s *Stream, limit uint64) (done bool) {
 		latest = t
 		at += 16 + 8*int(stacked)
 	}
-	bt.kinds = kinds
 	if n > bt.n {
 		s.at, s.last, bt.n, bt.latest, bt.time = at, latest, n, latest, now
 		class := bt.raw[n-1].word >> (wire.KindShift + wire.ClassShift) & 3
