@@ -195,7 +195,9 @@ func checkPeer(conn *net.UnixConn, dir string) error {
 		return err
 	}
 	var peer *unix.Ucred
-	wrong := raw.Control(func(fd uintptr) { peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	wrong := raw.Control(func(fd uintptr) {
+		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
 	if err := errors.Join(wrong, err); err != nil {
 		return err
 	}

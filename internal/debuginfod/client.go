@@ -175,7 +175,9 @@ func (c *Client) download(ctx context.Context, url, path string) (err error) {
 		t := time.AfterFunc(c.most, func() { cancel(fmt.Errorf("it takes more than %s", c.most)) })
 		defer t.Stop()
 	}
-	slow := time.AfterFunc(c.slow, func() { cancel(fmt.Errorf("%w: less than %d KiB came within %s", errSilent, slowBytes>>10, c.slow)) })
+	slow := time.AfterFunc(c.slow, func() {
+		cancel(fmt.Errorf("%w: less than %d KiB came within %s", errSilent, slowBytes>>10, c.slow))
+	})
 	defer slow.Stop()
 	defer func() {
 		if cause := context.Cause(ctx); err != nil && cause != nil {

@@ -15,14 +15,16 @@ const (
 )
 
 var families = [FuncCount]Family{
-	Malloc: FamilyC, Calloc: FamilyC, ReallocFunc: FamilyC, Reallocarray: FamilyC, PosixMemalign: FamilyC, AlignedAlloc: FamilyC,
-	Memalign: FamilyC, Valloc: FamilyC, Pvalloc: FamilyC, FreeFunc: FamilyC, Cfree: FamilyC, FreeSized: FamilyC, FreeAlignedSized: FamilyC,
+	Malloc: FamilyC, Calloc: FamilyC, ReallocFunc: FamilyC, Reallocarray: FamilyC, PosixMemalign: FamilyC,
+	AlignedAlloc: FamilyC, Memalign: FamilyC, Valloc: FamilyC, Pvalloc: FamilyC, FreeFunc: FamilyC, Cfree: FamilyC,
+	FreeSized: FamilyC, FreeAlignedSized: FamilyC,
 	New: FamilyNew, NewNothrow: FamilyNew, Delete: FamilyNew, DeleteSized: FamilyNew, DeleteNothrow: FamilyNew,
 	NewArray: FamilyArray, NewArrayNothrow: FamilyArray, DeleteArray: FamilyArray, DeleteArraySized: FamilyArray,
 	DeleteArrayNothrow: FamilyArray,
 	NewAligned:         FamilyNewAligned, NewAlignedNothrow: FamilyNewAligned, DeleteAligned: FamilyNewAligned,
 	DeleteSizedAligned: FamilyNewAligned, DeleteAlignedNothrow: FamilyNewAligned,
-	NewArrayAligned: FamilyArrayAligned, NewArrayAlignedNothrow: FamilyArrayAligned, DeleteArrayAligned: FamilyArrayAligned,
+	NewArrayAligned: FamilyArrayAligned, NewArrayAlignedNothrow: FamilyArrayAligned,
+	DeleteArrayAligned:      FamilyArrayAligned,
 	DeleteArraySizedAligned: FamilyArrayAligned, DeleteArrayAlignedNothrow: FamilyArrayAligned,
 }
 

@@ -138,7 +138,9 @@ func TestTableProbes(t *testing.T) {
 		"every group's largest": func(n uint64) uint64 { return n/16<<groupShift | n%16*16 },
 		"one home of groups":    func(n uint64) uint64 { return n/2<<groupShift | n%2*16 },
 		"pools above blocks":    func(n uint64) uint64 { return n/2*16 | n%2*poolBit },
-		"random":                func(n uint64) uint64 { return rand.New(rand.NewPCG(n, 1)).Uint64() & (addrMask >> 1) },
+		"random": func(n uint64) uint64 {
+			return rand.New(rand.NewPCG(n, 1)).Uint64() & (addrMask >> 1)
+		},
 	}
 	for shift := range 28 {
 		sets[fmt.Sprintf("stride 2^%d", shift)] = func(n uint64) uint64 { return n << shift }

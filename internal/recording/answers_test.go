@@ -51,7 +51,8 @@ func ask(b []byte, n uint64) (a answer, whole bool, err error) {
 }
 
 func askReader(r *recording.Reader, n uint64) (a answer, err error) {
-	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(), Frames: r.Symbols(),
+	a = answer{Process: r.Process(), Threads: r.Threads(), Modules: r.Modules(), Samples: r.Samples(),
+		Frames: r.Symbols(),
 		Counts: r.Counts()}
 	r.PCs().All(func(_ uint32, p event.PC) bool { a.PCs = append(a.PCs, p); return true })
 	r.Nodes().All(func(_ uint32, n event.Node) bool { a.Nodes = append(a.Nodes, n); return true })

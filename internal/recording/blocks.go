@@ -57,7 +57,8 @@ type Column struct {
 // Columns returns the columns of block i of Blocks. The process, the ending and folded blocks have none.
 func (r *Reader) Columns(i int) ([]Column, error) {
 	b := r.blocks[i].header
-	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock || r.events.folded(&r.blocks[i]) {
+	if b.typ == blockProcess || b.typ == blockEnding || b.typ == 0 || b.typ > lastBlock ||
+		r.events.folded(&r.blocks[i]) {
 		return nil, nil
 	}
 	p, err := r.payload(b, nil)

@@ -72,8 +72,9 @@ func small(t testing.TB, finish bool) []byte {
 		t.Fatal(err)
 	}
 	if finish {
-		err = w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3, Health: event.Health{Waits: 2, Notes: []string{"n"}},
-			Tally: sum})
+		err = w.Finish(recording.Ending{End: 1e6, Exited: true, Code: 3,
+			Health: event.Health{Waits: 2, Notes: []string{"n"}},
+			Tally:  sum})
 	} else {
 		err = w.Abort()
 	}

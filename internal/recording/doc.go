@@ -92,13 +92,13 @@
 //
 //	threads   1 zigzag index minus the index before (before the first: 0); 2 varint kernel's thread id; 3 zigzag start;
 //	          9 text name
-//	modules   1 zigzag id, as difference; 2 varints start, end minus start, bias; 3 zigzags loaded, unloaded (-1: never);
-//	          9 text path, text build id
+//	modules   1 zigzag id, as difference; 2 varints start, end minus start, bias; 3 zigzags loaded, unloaded (-1:
+//	          never); 9 text path, text build id
 //	pcs       1 zigzag id, as difference; 2 zigzag address minus the address before (before the first: 0); 3 varint
 //	          module id << 1 | interrupted
 //	nodes     1 zigzag id, as difference; 2 zigzag id minus parent's id; 3 varint pc id << 1 | truncated
-//	samples   16 to 25 zigzag difference to the sample before: time, resident, virtual, swap, proportional, minor faults,
-//	          major faults, memory available, cached, threads (25 may be missing: then that is 0, unknown)
+//	samples   16 to 25 zigzag difference to the sample before: time, resident, virtual, swap, proportional, minor
+//	          faults, major faults, memory available, cached, threads (25 may be missing: then that is 0, unknown)
 //	symbols   1 zigzag pc id, as difference; 2 varint number of frames; 3 for each frame varints function, linkage name,
 //	          file; 4 for each frame varint line << 1 | inlined; 9 texts. A text is named by its number in column 9,
 //	          counting from 1; 0 is the empty one.
@@ -106,8 +106,8 @@
 //	          kind (0 .data, 1 .bss, 2 .rodata, 3 .tdata, 4 .tbss, others: another one), name, linkage name, file; 4
 //	          varint line; 9 texts, as for symbols
 //	data sections
-//	          1 zigzag module id, as difference; 2 varints kind, address, length; 3 varints number of variables, bytes of
-//	          these
+//	          1 zigzag module id, as difference; 2 varints kind, address, length; 3 varints number of variables, bytes
+//	          of these
 //	resident pages
 //	          1 zigzag module id, as difference; 2 zigzag time, varint page size; 3 varint number of ranges that were
 //	          looked at, varint number of those that were resident; 4 these ranges, first all that were looked at, then
@@ -179,14 +179,14 @@
 //	    block's first event is 0. Two events share a byte, the first has the low nibble
 //	14  times before other events, likewise
 //	15  for each nibble of columns 3 and 14 that is 15, in the order of the events: varint the rest
-//	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a place
-//	    in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
+//	4   stacks: the stack ids of the block, in order of first appearance, as zigzag differences. A local stack is a
+//	    place in this list. A stack appears where one of the columns 17, 26 or 33 first names it.
 //	5   shapes: three bytes each, kind, function and flags as in package event. Shapes are numbered from 1; there are at
 //	    most 254. Flag 32 says that the event was sampled, see below
-//	6   sparse: entries of varint events since the entry before (before the first: since the block's first event), varint
-//	    mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address, old size,
-//	    stack id, size, usable size, time of birth, thread of birth, reference, stack id of the deallocation. They
-//	    replace what the other columns say of the event.
+//	6   sparse: entries of varint events since the entry before (before the first: since the block's first event),
+//	    varint mask, and a varint for each bit of the mask, from the lowest: alignment, count, address, old address,
+//	    old size, stack id, size, usable size, time of birth, thread of birth, reference, stack id of the
+//	    deallocation. They replace what the other columns say of the event.
 //	7   with addresses: zigzag distances, where a code of column 36 asks for one, in the order of the events
 //	8 to 13  with flag 2: changes of each stack, see below
 //	16  runs of classes: nibbles, number of events of class 0 in the low one (only the first may be 0), number of events
@@ -203,10 +203,11 @@
 //	    that this column last gave to any stack
 //	23  slack (gaps), if the shape's flags have HasUsable: see below
 //	36  Alloc with addresses: a code, see below
-//	38  count, of the functions calloc and reallocarray: entries of varint number of such events since the entry before
-//	    whose count is predicted, varint count. The prediction is the size divided by the unit of the stack if that comes
-//	    out even, else 0. The unit is the size divided by the count of the last such event of any thread at this stack in
-//	    the block; it is 0 if that did not come out even, if the count was 0, or if there was no such event.
+//	38  count, of the functions calloc and reallocarray: entries of varint number of such events since the entry
+//	    before whose count is predicted, varint count. The prediction is the size divided by the unit of the stack
+//	    if that comes out even, else 0. The unit is the size divided by the count of the last such event of any
+//	    thread at this stack in the block; it is 0 if that did not come out even, if the count was 0, or if there
+//	    was no such event.
 //
 // Classes 1 and 2:
 //
@@ -321,9 +322,9 @@
 //	inputs    Head: number of inputs. Column 2: JSON, a list of objects, Input with its Go names.
 //	timeline  Head: 1 if times are those of the wall clock since 1970, 0 if they are those since each process's start.
 //	          Column 2: JSON, Timeline with its Go names.
-//	spreads   A table: 1 zigzag stack id, as difference; 2 varint number of inputs that have the stack; 3 and 4, for each
-//	          of live at the peak, bytes, allocations, leaked bytes, two varints each: in 3 the least and the most of
-//	          an input that has the stack, in 4 the numbers of these two inputs, from 0.
+//	spreads   A table: 1 zigzag stack id, as difference; 2 varint number of inputs that have the stack; 3 and 4, for
+//	          each of live at the peak, bytes, allocations, leaked bytes, two varints each: in 3 the least and the
+//	          most of an input that has the stack, in 4 the numbers of these two inputs, from 0.
 //
 // # Folded blocks
 //

@@ -32,7 +32,8 @@ func TestForgedBirth(t *testing.T) {
 	a := alloc(100, 1, 10)
 	end := free(200, 0, a)
 	end.Born = 1_000_000
-	list := payloads(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{}, []event.Event{a}, []event.Event{end}))
+	list := payloads(t, writeBlocks(t, event.Process{PID: 1}, &recording.Ending{}, []event.Event{a},
+		[]event.Event{end}))
 	for _, most := range []uint64{100, 100_000} { // units of 100 ns
 		d := block.Decoder{Quantum: recording.Quantum, MaxTime: most, ThreadCount: 1, Wanted: recording.AllFields}
 		err := d.Open(bytes.Clone(list[len(list)-1]))

@@ -56,7 +56,8 @@ func writeRows(t *testing.T, path string, events []event.Event, size int, opts r
 	}
 	at := 0
 	for _, b := range batchesOf(events, size) {
-		if h, r := w.Handed(), w.Room(); h != uint64(at) || r != recording.BlockEvents-at && r != 2*recording.BlockEvents-at {
+		if h, r := w.Handed(), w.Room(); h != uint64(at) || r != recording.BlockEvents-at &&
+			r != 2*recording.BlockEvents-at {
 			t.Fatalf("before event %d: %d handed over, room for %d", at, h, r)
 		}
 		w.Append(b)
@@ -86,8 +87,9 @@ func writeRows(t *testing.T, path string, events []event.Event, size int, opts r
 
 // rowOf returns an event's row; RowOther: it does not fit into one.
 func rowOf(e *event.Event) event.Row {
-	p := event.Row{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread,
-		Func: e.Func}
+	p := event.Row{Time: uint64(e.Time / recording.Quantum), Addr: e.Addr, Size: e.Size, Stack: e.Stack,
+		Thread: e.Thread,
+		Func:   e.Func}
 	switch {
 	case e.Kind == event.Alloc && e.Flags == event.HasUsable && e.Align|e.OldAddr == 0 &&
 		(e.Count == 0 || e.Func == event.Calloc || e.Func == event.Reallocarray) &&

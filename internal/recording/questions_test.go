@@ -78,7 +78,8 @@ func TestQuestionsOddEvents(t *testing.T) {
 				best, at = l, c
 			}
 		}
-		if bytes, cut, err := timetravel.PeakBetween(t.Context(), r, 0, n); err != nil || bytes != uint64(best) || cut != at {
+		if bytes, cut, err := timetravel.PeakBetween(t.Context(), r, 0, n); err != nil || bytes != uint64(best) ||
+			cut != at {
 			t.Errorf("seed %d: peak %d at %d, want %d at %d (%v)", seed, bytes, cut, best, at, err)
 		}
 		for cut := uint64(0); cut <= n; cut += 61 {
@@ -103,8 +104,11 @@ func TestQuestionsOddEvents(t *testing.T) {
 					want = slices.DeleteFunc(want, func(b event.Block) bool { return b.Ref == e.Ref })
 				}
 			}
-			if err := timetravel.BlocksAt(t.Context(), r, cut,
-				func(b *event.Block) bool { got = append(got, *b); return true }); err != nil || !slices.Equal(got, want) {
+			err = timetravel.BlocksAt(t.Context(), r, cut, func(b *event.Block) bool {
+				got = append(got, *b)
+				return true
+			})
+			if err != nil || !slices.Equal(got, want) {
 				t.Fatalf("seed %d: blocks at %d:\n%+v\nwant\n%+v (%v)", seed, cut, got, want, err)
 			}
 		}

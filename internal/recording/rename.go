@@ -14,7 +14,8 @@ import (
 // Names returns the new names for those in a recording.
 type Names interface {
 	Path(string) string // of a file: a program, a module, source, an input of a merged recording
-	// Word is for a host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of memory.
+	// Word is for a host, an argument, a value of the environment, a thread, a mark, a region, a pool, a range of
+	// memory.
 	Word(string) string
 	Function(string) string // a function or a static variable
 	Text(string) string     // a sentence, which may contain any of these

@@ -176,7 +176,8 @@ func makeVersion(t *testing.T, path string) {
 			Looked:   []event.AddrRange{{Start: 4096, End: 1 << 20}},
 			Resident: []event.AddrRange{{Start: 8192, End: 12288}, {Start: 65536, End: 81920}}}}),
 		w.Counts(someCounts), w.Pairs([]event.Pair{{Mismatch: event.MismatchSize, Alloc: event.New,
-			Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8, FreeSize: 1 << 40},
+			Free: event.DeleteSized, Stack: 2, FreeStack: 3, Count: 4, Time: 700, Thread: 1, Size: 8,
+			FreeSize: 1 << 40},
 			{Mismatch: event.MismatchFunction, Alloc: event.NewAligned, Free: event.FreeFunc, Count: 1, Time: 600,
 				Thread: 2, Size: 1, Align: 64}})); err != nil {
 		t.Fatal(err)

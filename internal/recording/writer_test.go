@@ -194,7 +194,8 @@ func TestDiskFull(t *testing.T) {
 		}
 		lost := w.LostEvents()
 		d.limit += 1 << 20 // somebody made room: the ending fits
-		if err := w.Finish(recording.Ending{Tally: sum}); err == nil || !strings.Contains(err.Error(), "no space left") {
+		if err := w.Finish(recording.Ending{Tally: sum}); err == nil ||
+			!strings.Contains(err.Error(), "no space left") {
 			t.Errorf("finish: %v", err)
 		}
 		r, err := recording.NewReader(bytes.NewReader(d.data), int64(len(d.data)), "full.htap")

@@ -17,8 +17,8 @@ import (
 	"github.com/heaptap/heaptap/internal/view"
 )
 
-// The command of a threshold is killed after ThresholdTime, unless the user sets another time. The thread that waits for
-// it waits ThresholdGrace longer: finding and naming the call stack takes a while in very large programs.
+// The command of a threshold is killed after ThresholdTime, unless the user sets another time. The thread that waits
+// for it waits ThresholdGrace longer: finding and naming the call stack takes a while in very large programs.
 const (
 	ThresholdTime  = 5 * time.Second
 	ThresholdGrace = 10 * time.Second

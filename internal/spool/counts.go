@@ -32,7 +32,8 @@ func (s *Spool) Counts(yield func(*Count)) error {
 			}
 			row := Count{Place: i}
 			if i > 0 {
-				row.UID, row.Proc, row.TID = atomic.LoadUint64(&c.UID), atomic.LoadUint32(&c.Proc), atomic.LoadUint32(&c.TID)
+				row.UID = atomic.LoadUint64(&c.UID)
+				row.Proc, row.TID = atomic.LoadUint32(&c.Proc), atomic.LoadUint32(&c.TID)
 				row.Name = string(bytes.TrimRight(bytes.Clone(c.Name[:]), "\x00"))
 			}
 			for kind := range c.Rows {

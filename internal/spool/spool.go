@@ -119,11 +119,11 @@ func (s *Spool) open() error {
 	}
 	if v := h.Version; v != wire.Version {
 		return fmt.Errorf("%s was written by an agent of version %d, this heaptap reads version %d: use the heaptap "+
-			"that "+
-			"the agent came with", s.path, v, wire.Version)
+			"that the agent came with", s.path, v, wire.Version)
 	}
 	s.info = Info{
-		PID: int(h.PID), Version: h.Version, Counter: h.Tsc0, Mono: h.Mono0, Wall: int64(h.Real0), Barrier: h.Barrier == 1,
+		PID: int(h.PID), Version: h.Version, Counter: h.Tsc0, Mono: h.Mono0, Wall: int64(h.Real0),
+		Barrier: h.Barrier == 1,
 	}
 	switch h.Arch {
 	case 62:

@@ -16,8 +16,8 @@ import (
 //	stacks     n; if that is not 0: the unit of lifetimes, the number of columns, then the columns, see stackColumns
 //	threads    n, then n times: mask, then as many numbers as the mask has bits set, in the order of Thread's fields; a
 //	           number whose bit is 0 is 0
-//	further    totals, with version 3: mask and numbers as for a thread, of Unrecorded, Samples, Untimed; version 2: they are
-//	           0
+//	further    totals, with version 3: mask and numbers as for a thread, of Unrecorded, Samples, Untimed; with version
+//	           2 they are 0
 //	mapped     with version 4: live and peak bytes and the peak's time; n, then n times the fields of a Site; n, then n
 //	           times of a Range the difference from the end of the one before to its start, its length, and its stack
 //

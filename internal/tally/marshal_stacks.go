@@ -33,7 +33,9 @@ var stackColumns = [...]column{
 	{func(s *Stack) *uint64 { return &s.InPlace }, zero},
 	{func(s *Stack) *uint64 { return &s.ZeroSize }, zero},
 	{func(s *Stack) *uint64 { return &s.SlackCount }, func(s *Stack) uint64 { return s.Allocations }},
-	{func(s *Stack) *uint64 { return &s.Slack }, func(s *Stack) uint64 { return s.SlackCount * (-(s.MinSize + 8) & 15) }}, // glibc's
+	// glibc's.
+	{func(s *Stack) *uint64 { return &s.Slack },
+		func(s *Stack) uint64 { return s.SlackCount * (-(s.MinSize + 8) & 15) }},
 	{func(s *Stack) *uint64 { return &s.Lifetime.Hi }, zero},
 	{func(s *Stack) *uint64 { return &s.Lifetime.Lo }, zero},
 	{func(s *Stack) *uint64 { return &s.LiveAtPeakBlocks }, zero},

@@ -89,7 +89,9 @@ func TestPprofNames(t *testing.T) {
 
 // printable is a name with its control characters escaped.
 func printable(name string) string {
-	return controls.ReplaceAllStringFunc(name, func(s string) string { return strings.Trim(strconv.QuoteToASCII(s), `"`) })
+	return controls.ReplaceAllStringFunc(name, func(s string) string {
+		return strings.Trim(strconv.QuoteToASCII(s), `"`)
+	})
 }
 
 var controls = regexp.MustCompile(`[\x00-\x1f\x7f\x{80}-\x{9f}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]`)

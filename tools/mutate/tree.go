@@ -21,7 +21,8 @@ type tree struct {
 
 // copyTree copies the files that git knows or would add into a temporary folder.
 func copyTree(root string) (string, error) {
-	list, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	list, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard").Output()
 	if err != nil {
 		return "", fmt.Errorf("git ls-files: %w", err)
 	}

@@ -44,7 +44,8 @@ func TestParseAddress(t *testing.T) {
 }
 
 func TestParseHeader(t *testing.T) {
-	if name, value, err := call.ParseHeader("X-Scope-OrgID=a=b"); name != "X-Scope-OrgID" || value != "a=b" || err != nil {
+	if name, value, err := call.ParseHeader("X-Scope-OrgID=a=b"); name != "X-Scope-OrgID" || value != "a=b" ||
+		err != nil {
 		t.Errorf("%s %s %v", name, value, err)
 	}
 	for _, text := range []string{"secret", "a b=secret", "a=secret\r\nb: c", "=secret"} {
