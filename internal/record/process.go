@@ -64,6 +64,7 @@ type process struct {
 	uncreated               bool // there is no file
 	rest                    bool // it is what came after a recording that cannot be continued, which stays
 	ended                   bool
+	endsAfter               int64 // when its earlier recorder saw it last, in ns; 0: it had none
 }
 
 // clockSkew bounds by how much an agent's clock may have been read early, in ns: by what a processor executes ahead
@@ -230,7 +231,7 @@ func (p *process) finish(status Status) {
 	// The ledger hears of the time that passes as it does while the process runs.
 	p.order.Rest(p.barrier)
 	p.settleRest(p.ledger.Finish)
-	end := p.order.Time * recording.Quantum
+	end := max(p.order.Time*recording.Quantum, p.endsAfter)
 	if at := p.w.endCounter; at != 0 {
 		end = max(end, p.order.Clock.At(at))
 	}

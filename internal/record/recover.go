@@ -109,11 +109,12 @@ func (p *process) restore(s *journal.Saved) {
 	p.threads.restore(old.Threads(), s.Streams)
 	p.stacks.Restore(old)
 	for _, m := range old.Samples() {
-		p.out.Sample(m)
+		p.memory.sample(m)
 	}
 	for _, u := range old.StackUse() {
 		p.memory.use(u, len(p.threads.started))
 	}
+	p.endsAfter = lastReading(old)
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
 		return
@@ -155,6 +156,27 @@ func (p *process) restore(s *journal.Saved) {
 		p.health.lost += s.Events - events
 	}
 	p.ledger.Restore(seqOf(live), allocs, latest, p.order.Time, s.Backings)
+}
+
+// lastReading returns the latest moment at which a dead recorder saw the process: its recording does not end before,
+// though the last event may have come long before that.
+func lastReading(old *recording.Reader) (last int64) {
+	for _, s := range old.Samples() {
+		last = max(last, s.Time)
+	}
+	for _, u := range old.StackUse() {
+		last = max(last, u.Time)
+	}
+	for _, m := range old.Marks() {
+		last = max(last, m.Time)
+	}
+	for _, n := range old.Regions() {
+		last = max(last, n.Time)
+	}
+	for _, n := range old.Ranges() {
+		last = max(last, n.Time)
+	}
+	return last
 }
 
 // restSuffix replaces that of a recording that cannot be continued, for the recording that holds the rest.
