@@ -176,7 +176,7 @@ void ht_generation_raise(void)
 			common = generation;
 }
 
-static void set(u32 control)
+static void apply_mode(u32 control)
 {
 	u32 mode = control & HT_MODE_MASK, off = mode == HT_MODE_OFF;
 	u64 flags = mode == HT_MODE_SAMPLED ? HT_SLOW_SAMPLED
@@ -232,7 +232,7 @@ void ht_mode_follow(void)
 	do {
 		seen = ht_load_acquire(&changes);
 		control = ht_load_acquire(&ht_header->control);
-		set(control);
+		apply_mode(control);
 	} while (seen != ht_load_acquire(&changes) || control != ht_load_acquire(&ht_header->control));
 }
 
