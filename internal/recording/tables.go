@@ -274,9 +274,11 @@ func classFields(r *column.Row, list *[]event.Class, end uint64) {
 		up := uint64(c.Class - before)
 		r.Uint(4, &up)
 		r.Check(up < end && uint64(before)+up < end && (i == 0 || up > 0), errCounts)
-		c.Class = before + uint8(up)
+		before += uint8(up)
+		if r.Reading() {
+			c.Class = before
+		}
 		r.Uint(4, &c.Calls)
-		before = c.Class
 	}
 }
 

@@ -46,10 +46,12 @@ func (t *Table[T]) Encode(p *Payload, rows []T, more ...uint64) {
 	if t.Names {
 		r.numbers = map[string]uint64{"": 0}
 	}
-	before := new(T)
+	// Fields may write into a row even if it is encoded: it gets a copy.
+	row, before := new(T), new(T)
 	for i := range rows {
-		t.Fields(r, &rows[i], before)
-		before = &rows[i]
+		*row = rows[i]
+		t.Fields(r, row, before)
+		row, before = before, row
 	}
 	for _, id := range r.ids {
 		p.Column(id, r.cols[id].Data)
