@@ -106,11 +106,11 @@ func TestImportRealHeaptrack(t *testing.T) {
 func TestImportBroken(t *testing.T) {
 	const head = "v 10400 3\nX a b\ns 1 f\ni 10 0 1 0 0\nt 1 0\na 8 1\n"
 	for text, want := range map[string]string{
-		"":                           "no format",
-		"no: format\n":               "no format",
+		"":                           "unknown format",
+		"no: format\n":               "unknown format",
 		"v 10400 4\nX a\n":           "line 1: version 4",
 		"v 10400 3\n+ 0\n":           "line 2",
-		"v 10400 3\nX a\nm /lib 0\n": "line 3: this is heaptrack's raw data",
+		"v 10400 3\nX a\nm /lib 0\n": "line 3: this is raw data of heaptrack",
 		head + "+ 1\n":               "line 7: allocation 1 of 1",
 		head + "+ 0\n- 0\n- 0\n":     "line 9: more deallocations",
 		head + "t 2 0\n":             "line 7: address 2 of 1",

@@ -87,8 +87,9 @@ func TestPprofNames(t *testing.T) {
 	})
 }
 
-// printable is a name with its control characters escaped.
+// printable is a name with its control characters escaped, and the bytes of the torture's name that are not UTF-8.
 func printable(name string) string {
+	name = strings.ReplaceAll(name, "\uFFFD", `\xff\xfe`)
 	return controls.ReplaceAllStringFunc(name, func(s string) string {
 		return strings.Trim(strconv.QuoteToASCII(s), `"`)
 	})
