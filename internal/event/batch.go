@@ -65,25 +65,22 @@ type Full struct {
 	Region uint32 // where its thread was when the event was recorded: how often it had entered or left regions
 }
 
-// Cut takes the first rows out of the batch, with their events, and returns them. Their sums are not known. If they are
-// all rows, what comes after these goes with them.
-func (b *Batch) Cut(rows int) (first Batch) {
+// Cut removes the first rows and their events from the batch. Its sums are not known any more. If it has no further
+// row, what comes after all rows goes, too.
+func (b *Batch) Cut(rows int) {
 	if rows == len(b.Rows) {
-		first = Batch{Rows: b.Rows, Others: b.Others, Full: b.Full}
 		*b = Batch{}
-		return first
+		return
 	}
 	others, full := 0, 0
 	for ; others < len(b.Others) && b.Others[others].Row < rows; others++ {
 		full = b.Others[others].End
 	}
-	first = Batch{Rows: b.Rows[:rows], Others: b.Others[:others], Full: b.Full[:full]}
 	*b = Batch{Rows: b.Rows[rows:], Others: b.Others[others:], Full: b.Full[full:]}
 	for i := range b.Others {
 		b.Others[i].Row -= rows
 		b.Others[i].End -= full
 	}
-	return first
 }
 
 // Parts returns the events in their order: plain ones, then those of a row that is not plain, and so on.

@@ -53,10 +53,16 @@ func (l *Ledger) Settle(b *Batch) {
 // begin empties b of earlier events, and has the memory used for those that are settled next.
 func (l *Ledger) begin(b *Batch) {
 	b.Others, b.Plain, b.Allocs, b.Bytes = b.Others[:0], 0, 0, 0
-	if l.settled = b.Full[:0]; cap(b.Full) > keepFull {
-		l.settled = nil
-	}
+	b.Trim()
+	l.settled = b.Full[:0]
 	b.Backings = b.Backings[:0]
+}
+
+// Trim gives back the memory of unusually many events. Everybody must have read them.
+func (b *Batch) Trim() {
+	if cap(b.Full) > keepFull {
+		b.Full = nil
+	}
 }
 
 // handOver gives b the events that were settled.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -184,7 +183,9 @@ func (l *Ledger) time(op *Op) (int64, event.Flags) {
 func (l *Ledger) next(op *Op, kind event.Kind, now int64) *event.Full {
 	n := len(l.settled)
 	if n == cap(l.settled) {
-		l.settled = slices.Grow(l.settled, max(n, 64))
+		more := make([]event.Full, n, max(2*n, 64)) // append would take more: there may be millions
+		copy(more, l.settled)
+		l.settled = more
 	}
 	l.settled = l.settled[:n+1]
 	e := &l.settled[n]

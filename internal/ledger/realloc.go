@@ -133,7 +133,9 @@ func (l *Ledger) reallocResult(op *Op, addr uint64) {
 			born |= event.InPlace
 		}
 		if l.waits.ops > 0 {
-			l.forceAt(b.addr)
+			op := *freed
+			l.forceAt(b.addr) // which may use it for another op
+			*freed = op
 		}
 		kind := event.Unmatched
 		if b.fate == inherited {

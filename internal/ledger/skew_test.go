@@ -186,6 +186,20 @@ func TestSkewOfStories(t *testing.T) {
 			14 A unmatched a
 			18 A alloc a 1
 			18 B free a 1 #0 born 18 by A late`, Counts{Unmatched: 1, Ties: 1, Late: 1}},
+		{"a realloc of an unknown block whose result settles another one's", `
+			1 A begin a
+			barrier
+			barrier
+			50 B malloc a 1
+			60 C begin a
+			65 D malloc a 2
+			70 A result b 9
+			finish`, `
+			50 B alloc a 1
+			65 C free a 1 #0 born 50 by B realloc
+			65 D alloc a 2
+			70 A unmatched a realloc
+			70 A alloc b 9`, Counts{Unmatched: 1}},
 		{"a begin read early, and a result that came long after", `
 			1 A malloc a 1
 			10 B begin a

@@ -124,11 +124,13 @@ func (p *process) restore(s *journal.Saved) {
 	funcs := map[uint64]event.Func{}
 	latest := map[uint32]uint64{}
 	var events, allocs uint64
+	var full [1]event.Full
+	batch := event.Batch{Full: full[:]}
 	err = old.Events(func(e *event.Event) bool {
 		if events == s.Events {
 			return false
 		}
-		full := [1]event.Full{{Event: *e, Allocs: allocs}}
+		full[0] = event.Full{Event: *e, Allocs: allocs}
 		events++
 		p.order.Time = e.Time / recording.Quantum
 		switch e.Kind {
@@ -146,7 +148,6 @@ func (p *process) restore(s *journal.Saved) {
 			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
-		batch := event.Batch{Full: full[:]}
 		p.out.Append(&batch)
 		p.pools.Settle(&batch)
 		return true

@@ -150,6 +150,7 @@ func (p *process) write(watched bool) {
 	if watched {
 		p.watch.Settle(&b.Batch, before)
 	}
+	b.Trim()
 }
 
 // barrier has the ledger settle what has waited for long enough.

@@ -33,7 +33,7 @@ type Encoder struct {
 	times      [2]column.Nibbles // before allocations, before other events
 	longTimes  []byte
 	block      *tally.Block // what the block's events sum up to
-	counted    event.Batch  // rows that it is given
+	counted    event.Batch  // what it is given
 	stacks     []stackState // by local number
 	stackAt    numbering    // by stack id
 	dict       []byte       // stacks
@@ -260,7 +260,9 @@ func (x *Encoder) Append(b *event.Batch) {
 			n++
 		}
 		if len(full) > 0 {
-			x.block.Add(&event.Batch{Full: full}, Quantum)
+			x.counted.Rows, x.counted.Full = nil, full
+			x.block.Add(&x.counted, Quantum)
+			x.counted.Full = nil
 		}
 	}
 	b.Cut(n)
