@@ -29,6 +29,7 @@ void cfa_loaded_from_r13(function);
 void rbp_in_rbx(function);
 void rbp_far(function);
 void return_address_in_r14(function);
+void realigned_at_two_depths(function);
 __asm__(".text\n"
 	// As _dl_runtime_resolve does: a frame realigned by hand.
 	".type cfa_in_rbx, @function\ncfa_in_rbx:\n.cfi_startproc\n"
@@ -84,10 +85,41 @@ __asm__(".text\n"
 	"movq $0, 8(%rsp)\n"
 	"call *%rdi\n"
 	"mov %r14, 8(%rsp)\n.cfi_offset %rip, -8\n"
-	"pop %r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r14\nret\n.cfi_endproc\n");
+	"pop %r14\n.cfi_adjust_cfa_offset -8\n.cfi_restore %r14\nret\n.cfi_endproc\n"
 
-static void (*const odd[])(function) = {cfa_in_rbx, cfa_in_r12, cfa_loaded_from_r13,
-					rbp_in_rbx, rbp_far,	return_address_in_r14};
+	// A frame realigned as GCC does: its CFA is kept at rbp-8.
+	".type realigned, @function\nrealigned:\n.cfi_startproc\n"
+	"lea 8(%rsp), %r10\n.cfi_def_cfa %r10, 0\n"
+	"and $-64, %rsp\npush -8(%r10)\npush %rbp\n"
+	".cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n" // rbp at rbp+0
+	"mov %rsp, %rbp\npush %r10\n"
+	".cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06\n" // the CFA: rbp-8, dereferenced
+	"sub $8, %rsp\n"
+	"call *%rdi\n"
+	"mov -8(%rbp), %r10\n.cfi_def_cfa %r10, 0\n"
+	"leave\nlea -8(%r10), %rsp\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n"
+
+	// Calls it from two depths that alignment makes one: the second frame has the first one's place, and the first
+	// one's return address still lies on the stack. Only the CFA at rbp-8 differs.
+	".type realigned_at_two_depths, @function\nrealigned_at_two_depths:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+	"mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+	"push %rbx\n.cfi_offset %rbx, -24\n"
+	"mov %rdi, %rbx\n"
+	"and $-64, %rsp\nsub $16, %rsp\n"
+	"call realigned\n"
+	"sub $16, %rsp\nmov %rbx, %rdi\n"
+	"call realigned\n"
+	"mov -8(%rbp), %rbx\n.cfi_restore %rbx\n"
+	"leave\n.cfi_def_cfa %rsp, 8\nret\n.cfi_endproc\n");
+
+static void (*const odd[])(function) = {cfa_in_rbx,
+					cfa_in_r12,
+					cfa_loaded_from_r13,
+					rbp_in_rbx,
+					rbp_far,
+					return_address_in_r14,
+					realigned_at_two_depths};
 #define ODD (sizeof(odd) / sizeof(*odd))
 
 static u32 random_state = 1;
