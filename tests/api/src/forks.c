@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// forks.c: a child that goes on in the regions of the thread that forked, and a thread of it that does not.
+// forks.c: a child that goes on in the regions of the thread that forked, but not in those that it had left, and a
+// thread of it that does not.
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ int main(void)
 	const int64_t ids[] = {7};
 	pthread_t thread;
 	int status = 1;
+	heaptap_region_begin("left", NULL, 0);
+	heaptap_region_begin("left with it", NULL, 0);
+	heaptap_region_end("left");
 	heaptap_region_begin("outer", ids, 1);
 	heaptap_region_begin("inner", NULL, 0);
 	if (fork() == 0) {
