@@ -8,6 +8,8 @@ SHELL := /bin/bash
 GO ?= go
 # A fixed version, so that the same sources give the same findings.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# It lists the tests that were skipped, and why.
+TEST := $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --
 export CGO_ENABLED ?= 0
 # Some distributions set it. Unset, so that no test or measurement waits for debuginfod servers.
 unexport DEBUGINFOD_URLS
@@ -32,10 +34,14 @@ install: build ## install heaptap, its library, headers and manual pages below P
 	bin/heaptap man -o $(DESTDIR)$(or $(PREFIX),/usr/local)/share/man/man1
 
 .PHONY: demo
-demo: ## record a real program (sqlite3 or python3) and show the report
+demo: ## record a small program, and sqlite3 or python3 if there, and show the report
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory build
 	@tools/demo.sh bin/heaptap
+
+.PHONY: picture
+picture: build ## draw the README's picture, docs/example/bookshop.svg, from a recording
+	tools/picture.sh bin/heaptap
 
 .PHONY: agent
 agent: ## build the agent's library from its C sources and note what it was built from
@@ -52,9 +58,12 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 	@echo "columns"; tools/columns.sh
 	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
 	tools/agent.sh check
+	tools/demo/build.sh check
 
 PACKAGES = $(GO) list ./... | grep -v /tests/
-# Those of them in which something runs at once.
+# Tests of whole commands, which take 4.5 times as long with -race.
+COMMANDS = ^Test(Script|Messages|FlagMessages|Extremes|ExtremeExports|DeepRecursion|Torture)$$
+# Packages in which something runs at once.
 CONCURRENT = $(GO) list -f '{{.ImportPath}} {{.Dir}}' $$($(PACKAGES)) | while read -r package dir; do \
 	if grep -qE '^\s*go (func|[a-z.]+\()|\.Go\(|"sync(/atomic)?"' "$$dir"/*.go; then echo "$$package"; fi; done
 
@@ -64,19 +73,31 @@ test: ## run all tests but the large ones (at most 15 minutes on 2 cores)
 	# -race takes several times as long and finds nothing in packages without concurrency: those run without it.
 	# The programs of tests/ only start others and read their results. Go does not know which programs they start,
 	# so their results must not be cached.
+	# tests/exports takes longest, and begins first.
+	# make lint runs go vet: here it would only take time.
+	# Whole commands run here without -race, in test-nightly with it. With it, internal/recording tries fewer inputs
+	# than without it, so it runs twice.
 	failed=; race=$$($(CONCURRENT)); \
-	CGO_ENABLED=1 $(GO) test -race -timeout 30m $$race || failed=1; \
-	$(GO) test -timeout 30m $$($(PACKAGES) | grep -vxF "$$race") || failed=1; \
-	$(GO) test -count=1 -timeout 30m ./tests/... || failed=1; \
-	agent/test/run.sh || failed=1; \
+	CGO_ENABLED=1 $(TEST) -vet=off -race -timeout 50m -skip '$(COMMANDS)' $$race || failed=1; \
+	$(TEST) -vet=off -timeout 50m -run '$(COMMANDS)' ./cmd/heaptap || failed=1; \
+	$(TEST) -vet=off -timeout 50m ./internal/recording $$($(PACKAGES) | grep -vxF "$$race") || failed=1; \
+	log=$$(mktemp); agent/test/run.sh >"$$log" 2>&1 & agent=$$!; \
+	$(TEST) -vet=off -count=1 -timeout 50m ./tests/exports \
+		$$($(GO) list ./tests/... | grep -v '/tests/exports$$') || failed=1; \
+	wait $$agent || failed=1; cat "$$log"; rm "$$log"; \
 	[ -z "$$failed" ]
+
+# BARE: demo or test, or both.
+.PHONY: bare
+bare: ## make demo and make test on a bare Debian root (debootstrap), as root; BARE=demo
+	tools/bare.sh $(BARE)
 
 .PHONY: test-nightly
 test-nightly: ## all packages with and without the race detector, then torture-inputs (hours)
 	tools/setup.sh test
 	failed=; \
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
-	$(GO) test -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
+	CGO_ENABLED=1 $(TEST) -race -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
+	$(TEST) -count=1 -timeout 2h $$($(PACKAGES)) || failed=1; \
 	[ -z "$$failed" ]
 	$(MAKE) --no-print-directory torture-inputs
 
@@ -118,6 +139,11 @@ bench-rivals: ## measure rivals too slow for bench, on a tenth of the input; wri
 bench-big: ## record 10^9 events (minutes) and measure what a big recording answers; writes docs/performance.md
 	tools/setup.sh bench
 	$(GO) run ./bench -big 1e9 -o docs/performance.md
+
+.PHONY: bench-short
+bench-short: ## measure a script of short commands (half a minute); writes docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -short -o docs/performance.md
 
 .PHONY: clean
 clean: ## remove what was built

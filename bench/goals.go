@@ -63,6 +63,9 @@ func (r *results) goalTable(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", g.workload, g.variant, text(g.first), text(g.final), result)
 	}
+	if r.script != nil {
+		b.WriteString(r.script.row() + "\n")
+	}
 	b.WriteString("\n")
 }
 

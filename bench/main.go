@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -34,6 +35,8 @@ func run() error {
 	large := flag.Float64("large", 1e8, "ask questions of a recording with so many events; 0: none")
 	big := flag.Float64("big", 0, "instead, record so many events, ask for what a big recording must answer at once, "+
 		"and write its section of the page only")
+	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
+		"page only")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
@@ -67,6 +70,13 @@ func run() error {
 		}
 		return writeSection(*out, bigHeading, g.section())
 	}
+	if *short {
+		s, missing, err := b.runScript(*reps)
+		if err != nil || s == nil {
+			return cmp.Or(err, fmt.Errorf("not measured: %s", missing))
+		}
+		return writeSection(*out, scriptHeading, s.section())
+	}
 	all, missing, err := workloads(dir, *scale)
 	if err != nil {
 		return err
@@ -86,6 +96,15 @@ func run() error {
 	for i := range r.workloads {
 		if err := b.measure(r, &r.workloads[i], *reps); err != nil {
 			return err
+		}
+	}
+	if !*slow && match.MatchString(scriptName) {
+		var none string
+		if r.script, none, err = b.runScript(*reps); err != nil {
+			return err
+		}
+		if none != "" {
+			r.missing = append(r.missing, none)
 		}
 	}
 	if *gobenches {
@@ -116,7 +135,7 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 		page, pictures = withSection(string(old), slowHeading, r.slowSection(out)), r.slowPictures
 	} else {
 		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
-			bigUnmeasured))
+			bigUnmeasured), keptSection(string(old), scriptHeading, ""))
 	}
 	if out == "" {
 		return page, nil

@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-const pageIntro = `# What heaptap costs
+var pageIntro = strings.ReplaceAll(`# What heaptap costs
 
-Written by ` + "`make bench`" + `; ` + "`make bench-rivals`" + ` writes the section on slow rivals, ` +
-	"`make bench-big`" + ` that on a big
-recording. Do not edit. Each workload ran in all variants, in turn, again and again; the numbers are medians. What a
-variant adds is the median of the differences run by run. The cost is the target's own CPU time (user and system);
-other processes have tables of their own.
+Written by ~make bench~; ~make bench-rivals~ writes the section on slow rivals, ~make bench-big~ that on a big
+recording, ~make bench-short~ that on short processes. Do not edit. Each workload ran in all variants, in turn, again
+and again; the numbers are medians. What a variant adds is the median of the differences run by run. The cost is the
+target's own CPU time (user and system); other processes have tables of their own.
 
-`
+`, "~", "`")
 
-// page returns the whole page. It takes the sections on slow rivals and on a big recording as they are.
-func (r *results) page(out, slow, big string) string {
+// page returns the whole page. It takes the sections of other runs as they are.
+func (r *results) page(out, slow, big, short string) string {
 	var b strings.Builder
 	b.WriteString(pageIntro)
 	fmt.Fprintf(&b, "Machine: %s.\n\n", machine())
@@ -36,6 +35,10 @@ func (r *results) page(out, slow, big string) string {
 	r.recording(&b)
 	b.WriteString("\n" + strings.TrimSuffix(big, "\n"))
 	r.walls(&b)
+	if r.script != nil {
+		short = r.script.section()
+	}
+	b.WriteString("\n" + strings.TrimSuffix(short, "\n"))
 	r.anatomy(&b)
 	if r.large != nil {
 		r.large.table(&b)

@@ -42,7 +42,10 @@ func made() *results {
 }
 
 func TestPage(t *testing.T) {
-	page := made().page("docs/performance.md", slowUnmeasured, bigUnmeasured)
+	r := made()
+	r.script = &script{bare: []sample{{wall: 2, cpuNs: 2e9}, {wall: 2, cpuNs: 2e9}, {wall: 3, cpuNs: 3e9}},
+		recorded: []sample{{wall: 3, cpuNs: 3e9}, {wall: 2.5, cpuNs: 2.5e9}, {wall: 4.5, cpuNs: 4.5e9}}}
+	page := r.page("docs/performance.md", slowUnmeasured, bigUnmeasured, "")
 	for _, line := range []string{
 		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns |",
 		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - |",
@@ -51,6 +54,8 @@ func TestPage(t *testing.T) {
 		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per " +
 			"pair ± 0.05 |",
 		"| cc1plus | exact | 1.25x | 1.15x | 1.10x ± 0.00 |",
+		"| a script of 80 short commands: wall time | exact | 1.30x | 1.30x | **1.50x ± 0.06** |",
+		"It takes 2.00 s alone, and 3.00 s with `heaptap run`",
 		"W1 12.6x.",
 		"| exact | 31.0 ns | 1.00x |",
 		"(performance/loops.svg)",
@@ -108,7 +113,8 @@ func TestSlowSection(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := withSection("# Page\n", slowHeading, slowUnmeasured); got != "# Page\n"+slowUnmeasured {
+	if got, want := withSection("# Page\n", slowHeading, slowUnmeasured),
+		"# Page\n\n"+strings.TrimSuffix(slowUnmeasured, "\n"); got != want {
 		t.Errorf("a page without the section becomes %q", got)
 	}
 }

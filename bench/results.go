@@ -17,8 +17,9 @@ type results struct {
 	opens     map[string]float64 // s, of heaptap report on the workload's recording
 	gobench   []gobench
 	large     *large
-	columns   shares // bytes of the recordings, by column
-	times     shares // ms of the recorder, by part
+	script    *script // nil: not measured
+	columns   shares  // bytes of the recordings, by column
+	times     shares  // ms of the recorder, by part
 }
 
 func newResults(missing []string) *results {

@@ -34,7 +34,10 @@ func keptSection(page, heading, text string) string {
 
 // withSection returns a page in which the section of that heading is replaced, or appended if there was none.
 func withSection(page, heading, text string) string {
-	from, to, _ := findSection(page, heading)
+	from, to, ok := findSection(page, heading)
+	if !ok && page != "" {
+		return strings.TrimRight(page, "\n") + "\n\n" + strings.TrimRight(text, "\n") + "\n"
+	}
 	return page[:from] + text + page[to:]
 }
 

@@ -6,6 +6,38 @@
 set -euo pipefail
 
 for_=${1:?usage: tools/setup.sh demo|lint|test|programs|bench}
+cd "$(dirname "$0")/.."
+
+installs() { # whether this can install Debian's packages
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1
+}
+
+# apt PACKAGE...
+apt() {
+	echo "installing by apt-get: $*"
+	[ -n "${updated-}" ] || apt-get update -qq
+	updated=1
+	# RUNLEVEL: the tests start servers of their own.
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Go, first: without it, the rest is of no use. A Go that may download the version of go.mod does so here.
+if ! go list -m >/dev/null 2>&1; then
+	version=$(sed -n 's/^go //p' go.mod)
+	found=$(go env GOVERSION 2>/dev/null) || found=$(go version 2>/dev/null | cut -d' ' -f3) || true
+	candidate=
+	if installs; then
+		apt-get update -qq
+		updated=1
+		candidate=$(apt-cache policy golang-go | sed -n 's/^ *Candidate: //p')
+	fi
+	if [[ $candidate == [0-9]* ]] && dpkg --compare-versions "${candidate#*:}" ge "${version%.*}~"; then
+		apt golang-go
+	else
+		echo "missing: Go $version or newer${found:+ (this is $found)}; see https://go.dev/doc/install" >&2
+		exit 1
+	fi
+fi
 
 # program:package
 case $for_ in
@@ -14,9 +46,10 @@ lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test)
 	needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3
 		objcopy:binutils xmllint:libxml2-utils callgrind_annotate:valgrind heaptrack_print:heaptrack
-		protoc:protobuf-compiler node:nodejs xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
+		protoc:protobuf-compiler node:nodejs npm:npm xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
 		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap
-		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm"
+		ffmpeg:ffmpeg heaptrack:heaptrack make:make /usr/bin/time:time bash:bash
+		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm jq:jq"
 	;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server
@@ -45,9 +78,6 @@ want() { # program package
 for need in $needs; do
 	want "${need%%:*}" "${need#*:}"
 done
-if [ "$for_" = demo ] && ! command -v sqlite3 >/dev/null 2>&1 && ! command -v python3 >/dev/null 2>&1; then
-	packages+=(sqlite3)
-fi
 # Other allocators, which the tests record; two have profilers of their own.
 libs=""
 case $for_ in
@@ -62,6 +92,10 @@ if [ "$for_" = test ]; then
 	for header in gtest/gtest.h:libgtest-dev catch2/catch.hpp:catch2; do
 		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
+fi
+# The C library for 32-bit programs, which heaptap leaves alone.
+if [ "$for_" = test ]; then
+	[ -e /lib/ld-linux.so.2 ] || packages+=(libc6-i386)
 fi
 # libseccomp, for tests of programs that use it.
 if [ "$for_" = test ]; then
@@ -79,43 +113,27 @@ if [ "$for_" != demo ] && [ ! -e /usr/include/stdlib.h ]; then
 fi
 
 if [ ${#packages[@]} -gt 0 ]; then
-	if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-		echo "installing by apt-get: ${packages[*]}"
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq
-		apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
-	else
+	if ! installs; then
 		echo "missing: ${packages[*]} (names of Debian packages)" >&2
 		echo "install them, for example: sudo apt-get install ${packages[*]}" >&2
 		exit 1
 	fi
+	apt "${packages[@]}"
 fi
+[ "$for_" = test ] || exit 0
 
-# A database that checks exported tables; not every release of Debian has it. Without it, its tests are skipped, but
-# fail in CI. Its service is not started: the tests start their own server.
-if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && ! command -v clickhouse-server >/dev/null 2>&1 &&
-	command -v apt-get >/dev/null 2>&1; then
-	echo "installing by apt-get: clickhouse-server"
-	apt-get update -qq
-	export DEBIAN_FRONTEND=noninteractive
-	RUNLEVEL=1 apt-get install -y -qq --no-install-recommends clickhouse-server >/dev/null ||
-		echo "apt-get cannot install clickhouse-server: its tests are skipped"
+# What not every machine can have. Without it, its tests are skipped, and `make test` lists them; in CI they fail.
+# A database that checks exported tables; not every release of Debian has it.
+if ! command -v clickhouse-server >/dev/null 2>&1; then
+	{ installs && apt clickhouse-server; } || echo "missing: clickhouse-server; its tests are skipped" >&2
 fi
-
-# Viewers that check exports. Without them, or without npm, their tests are skipped, but fail in CI.
-if [ "$for_" = test ] && [ "$(id -u)" = 0 ] && command -v npm >/dev/null 2>&1; then
-	viewers=()
-	for p in speedscope hyparquet hyparquet-compressors; do
-		[ -e "$(npm root -g)/$p" ] || viewers+=("$p")
-	done
-	if [ ${#viewers[@]} -gt 0 ]; then
-		echo "installing by npm: ${viewers[*]}"
-		npm install -g --silent "${viewers[@]}" >/dev/null 2>&1 ||
-			echo "npm cannot install ${viewers[*]}: their tests are skipped"
-	fi
-fi
-
-if ! command -v go >/dev/null 2>&1; then
-	echo "missing: Go, the version that go.mod names or newer; see https://go.dev/dl" >&2
-	exit 1
+# Viewers that check exports.
+viewers=()
+for p in speedscope hyparquet hyparquet-compressors; do
+	[ -e "$(npm root -g)/$p" ] || viewers+=("$p")
+done
+if [ ${#viewers[@]} -gt 0 ]; then
+	echo "installing by npm: ${viewers[*]}"
+	npm install -g --silent "${viewers[@]}" >/dev/null ||
+		echo "npm cannot install ${viewers[*]}: their tests are skipped" >&2
 fi

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define HT_WIRE_VERSION 4
+#define HT_WIRE_VERSION 5
 #define HT_SPOOL_MAGIC 0x314c4f4f50535448ull // "HTSPOOL1"
 #define HT_CHUNK_MAGIC 0x4b484354u // "TCHK"
 #define HT_NONE 0xffffffffu // no index
@@ -228,10 +228,12 @@ struct ht_proc {
 	uint64_t fork_time; // timestamp of its first event, 0 for slot 0
 	uint64_t random; // address of the AT_RANDOM bytes: differs from /proc/PID/auxv's once the process has exec'd
 	uint32_t mode; // the ht_header.control that the process follows
-	uint32_t reserved;
+	uint32_t parent_pid; // of the process that had started it when it began; 0: not known
 	uint64_t sum; // of pid, parent, fork_time and random
-	uint64_t reserved1[2];
+	uint64_t ended; // HT_ENDED | its exit status, when it called exit or _exit; 0: it has not, or that was not seen
+	uint64_t resident; // its largest resident set in bytes, as of its end; 0: not known
 };
+#define HT_ENDED (1ull << 32)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Modes
@@ -424,7 +426,8 @@ struct ht_header {
 	uint64_t awaited[2]; // allocations that HEAPTAP_START_AFTER and HEAPTAP_STOP_AFTER have counted so far
 	uint64_t next_pool; // pools ever created
 	uint64_t hidden; // programs that were executed where the agent's library is not visible
-	uint64_t reserved1[2];
+	uint64_t static_programs; // programs that were executed and are statically linked: they run unrecorded
+	uint64_t reserved1;
 
 	// changed by both
 	uint64_t free_chunks; // list heads

@@ -76,7 +76,12 @@ static i32 find_odd(const u64 *pcs, u32 n)
 	u64 start = (u64)check_start_context;
 	for (i32 k = (i32)n - 1; k >= 0; k--) {
 		Dl_info info;
+		// A handler that interrupted dladdr, and called it, would wait for its lock forever.
+		sigset_t all, before;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
 		const char *name = dladdr((void *)pcs[k], &info) ? info.dli_sname : 0;
+		pthread_sigmask(SIG_SETMASK, &before, 0);
 		if (start && pcs[k] - start <= 26)
 			name = odd[0].name;
 		for (u32 i = 0; name && i < ODD; i++)

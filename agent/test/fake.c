@@ -41,6 +41,11 @@ void *ht_map(u64 size)
 	return p == MAP_FAILED ? 0 : p;
 }
 
+void *ht_map_filled(u64 size)
+{
+	return ht_map(size);
+}
+
 void ht_unmap(void *p, u64 size)
 {
 	munmap(p, size);

@@ -250,6 +250,21 @@ NI void in_coroutine(int depth)
 			break;
 		char *here = (char *)__builtin_alloca(300000);
 		run_coroutine(here, 300000, depth);
+		break;
+	}
+	case 3: {
+		// A stack whose mapping has grown, with frames across its former end.
+		char *n = new_stack(big);
+		size_t upper = (1 + rnd() % 8) * 4096, size = big - upper;
+		munmap(n + size, upper);
+		run_coroutine(n, size, depth);
+		int flags =
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE; // another thread may have taken its place
+		if (mmap(n + size, upper, PROT_READ | PROT_WRITE, flags, -1, 0) == n + size) {
+			size = big;
+			run_coroutine(n, size, depth);
+		}
+		munmap(n, size);
 	}
 	}
 	nested--;

@@ -49,7 +49,7 @@ run() { # number
 		most=$events
 		[ "$s" = steps ] && most=$((events * 15)) # they look alike
 		timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 ||
-			echo "FAILED $s: ${builds[$1]}" >>"$out/result-$1-$s"
+			echo "FAILED $s: ${builds[$1]}: status $?" >>"$out/result-$1-$s"
 	done
 }
 for ((n = 0; n < ${#builds[@]}; n += 2)); do

@@ -35,7 +35,7 @@ func newCtlCommand() *cobra.Command {
 		list = append(list, fmt.Sprintf("  %-20s %s", strings.TrimSpace(string(v.verb)+" "+v.arg), v.text))
 	}
 	cmd := &cobra.Command{
-		Use:   "ctl [--json] PID [COMMAND]",
+		Use:   "ctl [flags] PID [COMMAND]",
 		Short: "Control a recording that is under way",
 		Long: `Ctl tells the recorder of a process what to do. PID is a process that heaptap run records, heaptap
 run itself, or its recorder; the last two stand for all processes of the run. Commands:
@@ -50,7 +50,8 @@ as nothing; blocks that were recorded before are followed until they are freed.
 Exit status: 0; 1 if there is no such process, if it is not being recorded, or if its recorder
 cannot be reached.`,
 		Example: `  heaptap ctl 4711
-  heaptap ctl 4711 mark "after warm-up"; heaptap top --from "after warm-up" server.4711.htap
+  heaptap ctl 4711 mark "after warm-up"
+  heaptap ctl 4711 flush && heaptap top --from "after warm-up" server.4711.htap
   heaptap ctl 4711 flush && heaptap leaks server.4711.htap
   heaptap ctl 4711 mode sampled`,
 		Args: func(_ *cobra.Command, args []string) error { return checkCtl(args) },

@@ -34,7 +34,7 @@ docs/queries.md says how rows are matched.`,
 		Example: `  heaptap diff old.4711.htap new.4712.htap
   heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
   heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
-  heaptap diff --tree server.4711.htap@0s..10s @10s..20s`,
+  heaptap diff --tree server.4711.htap@..50% @50%..`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usagef("diff: two recordings are needed; for example: heaptap diff old.4711.htap new.4712.htap")
@@ -126,13 +126,13 @@ func (q *queryFlags) sides(cmd *cobra.Command, first, second string) (before, af
 	if fileB == "" {
 		fileB = fileA
 	}
-	if before.Source, err = openSource(cmd.Context(), fileA); err != nil {
+	if before.Source, err = q.programs.open(cmd, fileA); err != nil {
 		return fail(err)
 	}
 	open = append(open, before.Source)
 	after.Source = before.Source
 	if fileB != fileA {
-		if after.Source, err = openSource(cmd.Context(), fileB); err != nil {
+		if after.Source, err = q.programs.open(cmd, fileB); err != nil {
 			return fail(err)
 		}
 		open = append(open, after.Source)

@@ -9,7 +9,6 @@ import (
 	"github.com/heaptap/heaptap/internal/dump"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/question"
-	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/timeref"
 )
 
@@ -24,6 +23,7 @@ var dumpParts = []struct {
 	{"stacks", "print the call stacks, as a tree: one node a line", (*dump.Dumper).Stacks},
 	{"samples", "print the samples of the process's resident memory", (*dump.Dumper).Samples},
 	{"threads", "print the threads", (*dump.Dumper).Threads},
+	{"resident", "print what the resident set consisted of, each time that it was read", (*dump.Dumper).Resident},
 	{"stack-memory", "print how the threads' stacks grew", (*dump.Dumper).StackMemory},
 	{"marks", "print the marks", (*dump.Dumper).Marks},
 	{"regions", "print where threads entered and left regions", (*dump.Dumper).Regions},
@@ -31,7 +31,8 @@ var dumpParts = []struct {
 }
 
 func newDumpCommand() *cobra.Command {
-	cmd := dumpCommand("dump", "Print what a recording holds, event by event")
+	programs := &programFlags{}
+	cmd := dumpCommand(programs, "dump", "Print what a recording holds, event by event")
 	cmd.Long = `Dump prints the content of a recording as text. Without a flag that says what: a page on what is in
 the file and what takes up its space.
 
@@ -43,7 +44,7 @@ describes the lines, and the objects that --json prints instead.
 ` + wrapHelp("--from and --to select a range of time: "+timeref.Help+
 		". Of a large file, only that range is read.") + `
 
-Exit status: 0; 1 if FILE cannot be read, or if some of the requested events are damaged (the others
+Exit status: 0; 1 if RUN cannot be read, or if some of the requested events are damaged (the others
 are printed).`
 	cmd.Example = `  heaptap dump server.4711.htap
   heaptap dump --events --from 1.5s --to 1.6s server.4711.htap
@@ -53,45 +54,42 @@ are printed).`
 	for i, p := range dumpParts {
 		cmd.Flags().BoolVar(&chosen[i], p.flag, false, p.usage)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, args[0], chosen) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, programs, args, chosen) }
 	return cmd
 }
 
 func newLogCommand() *cobra.Command {
-	cmd := dumpCommand("log", "Print a recording's events: short for dump --events")
+	programs := &programFlags{}
+	cmd := dumpCommand(programs, "log", "Print a recording's events: short for dump --events")
 	cmd.Long = `Log prints the events of a recording, one a line. It is the same as "heaptap dump --events".`
 	cmd.Example = `  heaptap log server.4711.htap | grep realloc
   heaptap log --from peak server.4711.htap`
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, args[0], []bool{true}) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, programs, args, []bool{true}) }
 	return cmd
 }
 
 // dumpCommand makes what dump and log have in common.
-func dumpCommand(name, short string) *cobra.Command {
+func dumpCommand(programs *programFlags, name, short string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   name + " [flags] FILE",
+		Use:   name + " [flags] [RUN]",
 		Short: short,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: one recording is needed; for example: heaptap %s server.4711.htap", name, name)
-			}
-			return nil
-		},
+		Args:  oneRun,
 	}
+	programs.add(cmd.Flags())
 	cmd.Flags().String("from", "start", "print events later than `TIME`")
 	cmd.Flags().String("to", "end", "print events up to `TIME`")
 	cmd.Flags().Bool("json", false, "print lines of JSON")
 	return cmd
 }
 
-func runDump(cmd *cobra.Command, path string, chosen []bool) error {
+func runDump(cmd *cobra.Command, programs *programFlags, args []string, chosen []bool) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
-	for _, flag := range []string{"from", "to"} {
-		if cmd.Flags().Changed(flag) && !chosen[0] {
-			return usagef("%s: --%s selects events and needs --events", cmd.Name(), flag)
-		}
+	found, err := programs.finder(cmd).Find(cmd.Context(), first(args))
+	if err != nil {
+		return err
 	}
-	r, err := recording.Open(path)
+	defer found.Close()
+	r, err := found.Recordings[0].Open()
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ func newEnvCommand() *cobra.Command {
 	var shell string
 	var freeStacks bool
 	cmd := &cobra.Command{
-		Use:   "env [--shell sh|fish|csh] [--free-stacks]",
+		Use:   "env [flags]",
 		Short: "Print shell lines that load the agent without heaptap run",
 		Long: `Env prints shell lines. After them, every program that the shell starts is recorded without a
 recorder: it leaves a file NAME.PID.spool in HEAPTAP_DIR, or in its working directory. "heaptap
@@ -21,7 +21,7 @@ report NAME.PID.spool" opens it.
 
 This is for programs that something else starts: services, test runners, batch systems. A spool is
 much larger than a recording, 16 to 24 bytes for each event. Use "heaptap run" where you can.`,
-		Example: `  eval "$(heaptap env)"; ./app; unset LD_PRELOAD; heaptap report app.*.spool
+		Example: `  (eval "$(heaptap env)"; exec ./app); heaptap report app.*.spool
   heaptap env --shell fish | source`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ func newExportCommand() *cobra.Command {
 	e := &exporter{flag: "format", done: "exported"}
 	var list, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "export -f FORMAT [flags] FILE...",
+		Use:   "export -f FORMAT [flags] [RUN...]",
 		Short: "Write a recording in another tool's format",
 		Long: wrapHelp("Export writes recordings in the formats of other tools: "+
 			strings.Join(export.Names(formats.All), ", ")+".") + `
@@ -39,7 +38,7 @@ export leaves nothing behind.
 --from, --to, --at and the filters select what counts ("heaptap help filters"). --metric and --by
 select what is written of it, where the format leaves a choice. With --scrub, names are replaced by
 pseudonyms ("heaptap help scrub"), and filters match these.`,
-		Example: `  heaptap export -f pprof server.4711.htap
+		Example: `  heaptap export -f pprof -o server.pb.gz server.4711.htap
   heaptap export -f folded --metric peak server.4711.htap | flamegraph.pl > peak.svg
   heaptap export -f svg --by thread -o threads.svg server.4711.htap
   heaptap export --list`,
@@ -52,18 +51,18 @@ pseudonyms ("heaptap help scrub"), and filters match these.`,
 			case e.name == "":
 				return usagef("export: -f FORMAT is needed; known are %s",
 					strings.Join(export.Names(formats.All), ", "))
-			case len(args) == 0:
-				return usagef("export: no recording given; for example: heaptap export -f %s server.4711.htap", e.name)
 			}
 			return nil
 		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&e.name, "format", "f", "", "write this `FORMAT`")
-	f.StringVarP(&e.output, "output", "o", "", "write to `FILE`, into this folder, or to stdout (-)")
+	f.StringVarP(&e.output, "output", "o", "", "write to `FILE`, into this folder (FOLDER/ is made if it does "+
+		"not exist), or to stdout (-)")
 	f.BoolVar(&list, "list", false, "list the formats, and what each of them keeps and loses")
 	f.BoolVar(&asJSON, "json", false, "with --list: as JSON")
 	e.filters(f)
+	e.programs.add(f)
 	f.StringVar(&e.By, "by", "", "group by `WHAT`, where the format leaves a choice; see --list")
 	f.StringSliceVar(&e.Metrics, "metric", nil, "write these `METRICS`, where the format leaves a choice; \"heaptap "+
 		"help metrics\" lists them")
@@ -77,9 +76,7 @@ pseudonyms ("heaptap help scrub"), and filters match these.`,
 			e.SetIndent("", "  ")
 			return e.Encode(map[string]any{"formats": formats.Describe()})
 		case list:
-			return formats.WriteList(cmd.OutOrStdout())
-		case asJSON:
-			return usagef("export: --json is for --list; JSON Lines of a recording: heaptap export -f jsonl")
+			return formats.WriteList(cmd.OutOrStdout(), helpWidth)
 		}
 		e.selected = e.asked(cmd.Flags())
 		if e.At != "" {
@@ -89,11 +86,6 @@ pseudonyms ("heaptap help scrub"), and filters match these.`,
 	}
 	complete(cmd, "format", export.Names(formats.All))
 	return cmd
-}
-
-// complete offers words for a flag.
-func complete(cmd *cobra.Command, flag string, words []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // exporter writes recordings in a format.
@@ -138,63 +130,48 @@ func (e *exporter) find(cmd *cobra.Command) error {
 
 // export writes all recordings.
 func (e *exporter) export(cmd *cobra.Command, files []string) error {
-	if err := errors.Join(e.find(cmd), e.scrub.check(cmd)); err != nil {
+	if err := e.find(cmd); err != nil {
 		return err
 	}
-	inputs, remove, err := e.inputs(cmd.Context(), files)
+	found, err := findAll(cmd.Context(), e.programs.finder(cmd), files)
 	if err != nil {
 		return err
 	}
-	defer remove()
+	defer found.Close()
+	inputs := found.Recordings
 	out, err := e.destination(cmd, inputs)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		if out.File != "" && outfile.SameFile(out.File, file) {
+	own := slices.Clone(files)
+	for i := range inputs {
+		own = append(own, inputs[i].Name)
+	}
+	for _, name := range own {
+		if out.File != "" && outfile.SameFile(out.File, name) {
 			return fmt.Errorf("%s: is the recording itself; -o names another file", out.File)
 		}
 	}
-	for _, path := range inputs {
-		if err := e.exportOne(cmd, path, out); err != nil {
+	for i := range inputs {
+		if err := e.exportOne(cmd, &inputs[i], out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inputs are the recordings of the files that were named: a spool has one for each of its processes.
-func (e *exporter) inputs(ctx context.Context, files []string) (list []string, remove func(), err error) {
-	var removes []func()
-	remove = func() {
-		for _, f := range removes {
-			f()
-		}
-	}
-	for _, file := range files {
-		paths, done, err := input.Recordings(ctx, file, version())
-		if err != nil {
-			remove()
-			return nil, nil, err
-		}
-		removes = append(removes, done)
-		list = append(list, paths...)
-	}
-	return list, remove, nil
-}
-
 // exportOne writes one recording.
-func (e *exporter) exportOne(cmd *cobra.Command, path string, out *outfile.Destination) error {
-	source, remove, err := e.scrub.temporary(path)
+func (e *exporter) exportOne(cmd *cobra.Command, r *input.Recording, out *outfile.Destination) error {
+	source, remove, err := e.scrub.temporary(r)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	s, err := query.Open(source)
+	s, err := source.Source()
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.Write(path, func(w io.Writer) error { return e.write(cmd, s, source, w) }), s.Close())
+	return errors.Join(out.Write(r.Name, func(w io.Writer) error { return e.write(cmd, s, source.Name, w) }), s.Close())
 }
 
 // write writes one recording to w.
@@ -243,10 +220,15 @@ func (e *exporter) input(cmd *cobra.Command, s *query.Source, path string) (*exp
 }
 
 // destination says where to write. No two recordings may go to one file.
-func (e *exporter) destination(cmd *cobra.Command, inputs []string) (*outfile.Destination, error) {
+func (e *exporter) destination(cmd *cobra.Command, inputs []input.Recording) (*outfile.Destination, error) {
 	d := &outfile.Destination{Extension: e.format.FileExtension(e.variant)}
 	out := cmd.OutOrStdout()
 	terminal := isTerminal(out)
+	if strings.HasSuffix(e.output, "/") { // which says that it is meant to be a folder
+		if err := os.MkdirAll(e.output, 0o777); err != nil {
+			return nil, fmt.Errorf("export: -o %s: cannot make the folder: %w", e.output, err)
+		}
+	}
 	st, err := os.Stat(e.output)
 	folder := err == nil && st.IsDir()
 	switch {
@@ -262,5 +244,9 @@ func (e *exporter) destination(cmd *cobra.Command, inputs []string) (*outfile.De
 		return d, nil
 	}
 	d.Dir, d.Names = e.output, cmd.ErrOrStderr()
-	return d, d.Distinct(inputs)
+	var names []string
+	for i := range inputs {
+		names = append(names, inputs[i].Name)
+	}
+	return d, d.Distinct(names)
 }

@@ -12,7 +12,7 @@ import (
 
 func newGlobalsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "globals [flags] FILE",
+		Use:   "globals [flags] [RUN]",
 		Short: "Show the largest static and thread-local variables",
 		Long: `Globals prints what a program has in memory besides the heap: the largest static and thread-local
 variables of the program and its libraries, with their sizes, sections and declarations; and the
@@ -24,7 +24,7 @@ program ran. Programs that run for less than about 50 ms are never sampled.`,
 		Example: `  heaptap globals server.4711.htap
   heaptap globals --module server --limit 0 server.4711.htap
   heaptap globals --json server.4711.htap | jq '.total.total_bytes'`,
-		Args: oneRecording("globals"),
+		Args: oneRun,
 	}
 	q := &queryFlags{}
 	f := cmd.Flags()
@@ -34,15 +34,12 @@ program ran. Programs that run for less than about 50 ms are never sampled.`,
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N`")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
 	q.looks(f)
+	q.programs.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o, err := q.options(cmd)
-		if err != nil {
-			return err
-		}
 		if err := question.CheckPatterns("module", q.Modules); err != nil {
 			return usage(cmd, err)
 		}
-		s, err := openSource(cmd.Context(), args[0])
+		s, o, err := q.open(cmd, args)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,8 @@ func newHistCommand() *cobra.Command {
 	parts := view.HistParts
 	var divisions []string
 	cmd := &cobra.Command{
-		Use:   "hist [flags] FILE",
+		Args:  oneRun,
+		Use:   "hist [flags] [RUN]",
 		Short: "Show how sizes and lifetimes are distributed",
 		Long: `Hist prints histograms: the requested sizes of the allocations by powers of two, the most frequent
 requested sizes, the lifetimes of the freed blocks, by how much reallocations changed the size of
@@ -27,11 +28,12 @@ time, lifetimes by size. --json prints all of them.`,
 		Example: `  heaptap hist server.4711.htap
   heaptap hist --by pairs,lifetime server.4711.htap
   heaptap hist --show exact --limit 50 --focus 'std::vector' server.4711.htap`,
-		Args: oneRecording("hist"),
 	}
 	q := newQuestion(cmd, 10)
 	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`")
 	cmd.Flags().StringSliceVar(&divisions, "by", nil, "print `TABLES`: "+strings.Join(view.HistDivisions, ", "))
+	complete(cmd, "show", view.HistParts)
+	complete(cmd, "by", view.HistDivisions)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, p := range parts {
 			if !slices.Contains(view.HistParts, p) {
@@ -46,7 +48,7 @@ time, lifetimes by size. --json prints all of them.`,
 		if len(divisions) > 0 && !cmd.Flags().Changed("show") {
 			parts = nil
 		}
-		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			h, err := query.Distribute(cmd.Context(), s, about)
 			switch {
 			case err != nil:

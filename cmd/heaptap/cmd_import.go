@@ -26,9 +26,9 @@ those of "heaptap merge": questions that need events say so. What such a file do
 recording does not have either; the recording's notes and docs/formats.md say what that is. Commands
 that ask a recording (report, top, tree, diff, leaks, export, check and others) also take such files
 directly.`,
-		Example: `  heaptap import heaptrack.server.4711.zst              writes heaptrack.server.4711.htap
+		Example: `  heaptap import heaptrack.server.4711.zst              # writes heaptrack.server.4711.htap
   heaptap import -o server.htap massif.out.4711
-  heaptap report heap.pb.gz                             without a recording`,
+  heaptap report heap.pb.gz                             # without a recording`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("import: one file is needed; for example: heaptap import heaptrack.server.4711.zst")

@@ -23,6 +23,9 @@ func newManCommand() *cobra.Command {
 			if output == "" {
 				return usagef("man: where to? For example: heaptap man -o /usr/local/share/man/man1")
 			}
+			if err := os.MkdirAll(output, 0o755); err != nil {
+				return fmt.Errorf("cannot make the folder of the manual pages: %w", err)
+			}
 			root := cmd.Root()
 			pages := append([]*cobra.Command{root}, root.Commands()...)
 			for _, c := range pages {
@@ -39,7 +42,7 @@ func newManCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "folder to write to; it must exist")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`FOLDER` to write to; it is made if it does not exist")
 	return cmd
 }
 

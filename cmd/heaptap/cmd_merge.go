@@ -13,12 +13,12 @@ import (
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/outfile"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 func newMergeCommand() *cobra.Command {
 	var output, align string
 	var keepGoing, force bool
+	var programs programFlags
 	cmd := &cobra.Command{
 		Use:   "merge [flags] -o OUT.htap FILE...",
 		Short: "Merge recordings into one: ranks, processes, repeated runs",
@@ -46,6 +46,8 @@ with the number of different call stacks.`,
 	cmd.Flags().BoolVarP(&keepGoing, "keep-going", "k", false,
 		"leave out recordings that are damaged or cannot be read; the exit status is then 1")
 	cmd.Flags().BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
+	programs.add(cmd.Flags())
+	_ = cmd.Flags().MarkHidden("all") // every program of a run is an input anyway
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		by, ok := map[string]merge.Align{"start": merge.ByStart, "clock": merge.ByClock}[align]
 		switch {
@@ -64,10 +66,13 @@ with the number of different call stacks.`,
 		if err := outfile.Free(output, force); err != nil {
 			return err
 		}
+		finder := programs.finder(cmd)
+		finder.Apart, finder.Say = true, nil
+		finder.All = finder.Programs == nil
 		m := merge.New(by)
 		left := 0
 		for _, file := range files {
-			err := mergeFile(cmd.Context(), m, file)
+			err := mergeFile(cmd.Context(), m, finder, file)
 			switch {
 			case err == nil:
 				continue
@@ -97,18 +102,18 @@ with the number of different call stacks.`,
 	return cmd
 }
 
-func mergeFile(ctx context.Context, m *merge.Merger, file string) error {
-	paths, remove, err := input.Recordings(ctx, file, version())
+func mergeFile(ctx context.Context, m *merge.Merger, finder *input.Finder, file string) error {
+	found, err := finder.Find(ctx, file)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	for _, path := range paths {
-		r, err := recording.Open(path)
+	defer found.Close()
+	for i := range found.Recordings {
+		r, err := found.Recordings[i].Open()
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(m.Add(ctx, file, r), r.Close()); err != nil {
+		if err := errors.Join(m.Add(ctx, found.Recordings[i].Title, r), r.Close()); err != nil {
 			return err
 		}
 	}

@@ -10,39 +10,33 @@ import (
 )
 
 func newMismatchesCommand() *cobra.Command {
-	frames, status := 8, 0
+	status := 0
 	cmd := &cobra.Command{
-		Use:   "mismatches [flags] FILE",
+		Use:   "mismatches [flags] [RUN]",
 		Short: "Show blocks that were freed by the wrong function",
 		Long: `Mismatches prints allocations and deallocations that do not belong together: free of a block from
 operator new, operator delete of a block from malloc or operator new[], a deallocation with another
 size or alignment than the allocation. Each pair of call stacks is shown once, with how often it
 occurred. The call stack of the deallocation is shown if it was recorded (heaptap run
 --free-stacks).`,
-		Example: `  heaptap run --free-stacks -- ./tests && heaptap mismatches --exit-status 1 tests.4711.htap
+		Example: `  heaptap run --free-stacks -o tests.htap -- ./tests && heaptap mismatches --exit-status 1 tests.htap
   heaptap mismatches --json tests.4711.htap | jq '.mismatches[].mismatch'`,
-		Args: oneRecording("mismatches"),
+		Args: oneRun,
 	}
 	q := &queryFlags{}
 	f := cmd.Flags()
 	f.IntVar(&q.limit, "limit", 20, "show `N` pairs at most; 0: all")
 	f.IntVar(&q.skip, "skip", 0, "leave out the first `N` pairs")
-	f.IntVar(&frames, "frames", frames, "show at most `N` lines of each call stack; 0: all")
+	q.stacks(f, true)
 	f.IntVar(&status, "exit-status", status, "end with status `N` if there is any")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
 	q.looks(f)
+	q.programs.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if frames < 0 || status < 0 || status > 255 {
-			return usagef("mismatches: --frames must not be negative, --exit-status must be from 0 to 255")
+		if status < 0 || status > 255 {
+			return usagef("mismatches: --exit-status must be from 0 to 255")
 		}
-		o, err := q.options(cmd)
-		if err != nil {
-			return err
-		}
-		if o.Frames = frames; frames == 0 {
-			o.Frames = -1
-		}
-		s, err := openSource(cmd.Context(), args[0])
+		s, o, err := q.open(cmd, args)
 		if err != nil {
 			return err
 		}

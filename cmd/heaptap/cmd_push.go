@@ -14,14 +14,14 @@ import (
 	"github.com/heaptap/heaptap/internal/export/formats"
 	"github.com/heaptap/heaptap/internal/export/otlp"
 	"github.com/heaptap/heaptap/internal/export/pprof"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/push"
-	"github.com/heaptap/heaptap/internal/query"
 )
 
 func newPushCommand() *cobra.Command {
 	p := &pusher{}
 	cmd := &cobra.Command{
-		Use:   "push --clickhouse URL|--pyroscope URL|--parca ADDR|--otlp ADDR [flags] FILE...",
+		Use:   "push --clickhouse URL|--pyroscope URL|--parca ADDR|--otlp ADDR [flags] [RUN...]",
 		Short: "Send recordings to ClickHouse, Pyroscope, Parca or an OpenTelemetry collector",
 		Long: `Push sends recordings to a server that stores them. docs/push.md has the details.
 
@@ -40,13 +40,6 @@ Temporary failures are retried for as long as --retry says.`,
   heaptap push --pyroscope http://localhost:4040 --every 10s --label env=test server.4711.htap
   heaptap push --parca localhost:7070 server.4711.htap
   heaptap push --otlp localhost:4317 --header 'authorization=Bearer TOKEN' server.4711.htap`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("push: no recording given; for example: heaptap push --clickhouse " +
-					"http://localhost:8123 server.4711.htap")
-			}
-			return nil
-		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.clickhouse, "clickhouse", "", "put tables into the ClickHouse server at this `URL`")
@@ -62,6 +55,7 @@ Temporary failures are retried for as long as --retry says.`,
 	f.StringArrayVar(&p.headers, "header", nil, "send the header `NAME=VALUE` with every call; may be repeated")
 	f.DurationVar(&p.patience, "retry", 30*time.Second, "retry temporary failures for this `DURATION`; 0: never")
 	p.filters(f)
+	p.programs.add(f)
 	f.StringVar(&p.By, "by", "", "group the profiles' samples by `WHAT`: "+
 		strings.Join(formats.Groupings(&pprof.Format), ", "))
 	f.StringSliceVar(&p.Metrics, "metric", nil, "send these `METRICS`; \"heaptap help metrics\" lists them")
@@ -74,6 +68,7 @@ Temporary failures are retried for as long as --retry says.`,
 		return p.push(cmd, args)
 	}
 	complete(cmd, "otlp-version", releases())
+	complete(cmd, "by", formats.Groupings(&pprof.Format))
 	return cmd
 }
 
@@ -104,13 +99,13 @@ func (p *pusher) push(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	inputs, remove, err := p.inputs(cmd.Context(), files)
+	found, err := findAll(cmd.Context(), p.programs.finder(cmd), files)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	for _, path := range inputs {
-		if err := p.pushOne(cmd, path, send); err != nil {
+	defer found.Close()
+	for i := range found.Recordings {
+		if err := p.pushOne(cmd, &found.Recordings[i], send); err != nil {
 			return err
 		}
 	}
@@ -131,10 +126,6 @@ func (p *pusher) check(cmd *cobra.Command) error {
 		}
 	}
 	switch {
-	case p.events && p.clickhouse == "":
-		return usagef("push: --events is for --clickhouse: profiles have no events")
-	case changed("otlp-version") && p.otlp == "":
-		return usagef("push: --otlp-version is for --otlp")
 	case changed("every") && p.every <= 0:
 		return usagef("push: --every %v: must be positive", p.every)
 	case p.every > 0 && p.At != "":
@@ -157,8 +148,9 @@ func (p *pusher) check(cmd *cobra.Command) error {
 }
 
 // pushOne sends one recording.
-func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
-	s, err := query.Open(path)
+func (p *pusher) pushOne(cmd *cobra.Command, r *input.Recording, to sender) error {
+	path := r.Name
+	s, err := r.Source()
 	if err != nil {
 		return err
 	}
@@ -179,7 +171,7 @@ func (p *pusher) pushOne(cmd *cobra.Command, path string, to sender) error {
 
 // pushTables puts a recording into ClickHouse.
 func (p *pusher) pushTables(cmd *cobra.Command, path string, in *export.Input, to sender) error {
-	id, err := push.ContentID(cmd.Context(), path, p.selected)
+	id, err := push.ContentID(cmd.Context(), in.Reader.Content(), p.selected)
 	if err != nil {
 		return err
 	}

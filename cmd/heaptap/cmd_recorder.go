@@ -49,36 +49,38 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 		}
 		conditions = append(conditions, c)
 	}
-	return record.Run(ctx, record.Config{
-		MarkEvery: link.Config.MarkEvery, MarkWhen: conditions, Marks: link.Marks, MinEvents: link.Config.MinEvents,
-		RunDir: link.Config.RunDir, Output: link.Config.Output, OutputMode: link.Config.OutputMode,
-		SpillDir:   link.Config.SpillDir,
-		SpillLimit: link.Config.SpillLimit, Launcher: link.Config.RunPID, Flush: link.Config.Flush,
-		Keep: link.Config.Keep, MaxSize: link.Config.MaxSize, MaxDepth: link.Config.MaxDepth,
-		Addresses: link.Config.Addresses,
-		Main:      main, MainEnded: ended, Version: version(),
-		Dump: func(recording string, q control.Request) ([]byte, error) {
-			if q.Verb == control.Threshold {
-				return reply.Threshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
-			}
-			return reply.Dump(recording, q)
-		},
-		Names: cachedNames(), Fetch: debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) }),
-		Report: func(r record.Report) {
-			switch r.Kind {
-			case record.Ready:
-				link.Send(launch.Message{Ready: true})
-			case record.Started:
-				link.Send(launch.Message{Started: recordingOf(r)})
-			case record.Finished:
-				link.Send(launch.Message{Finished: recordingOf(r)})
-			case record.Note:
-				link.Send(launch.Message{Note: r.Text})
-			case record.Settled:
-				link.Send(launch.Message{Settled: &launch.Settled{Running: r.Running, Seen: r.Seen}})
-			}
-		},
-	})
+	config := recordConfig(&link.Config, ended)
+	config.MarkEvery, config.MarkWhen, config.Marks = link.Config.MarkEvery, conditions, link.Marks
+	config.Launcher, config.Main, config.Flush = link.Config.RunPID, main, link.Config.Flush
+	config.Fetch = debugFiles(func(text string) { link.Send(launch.Message{Progress: text}) })
+	config.Dump = func(recording string, q control.Request) ([]byte, error) {
+		if q.Verb == control.Threshold {
+			return reply.Threshold(ctx, recording, q, link.Config.Command, link.Config.CommandTime)
+		}
+		return reply.Dump(recording, q)
+	}
+	config.Report = func(r record.Report) {
+		switch r.Kind {
+		case record.Ready:
+			link.Send(launch.Message{Ready: true})
+		case record.Started:
+			link.Send(launch.Message{Started: recordingOf(r)})
+		case record.Finished:
+			link.Send(launch.Message{Finished: recordingOf(r)})
+		case record.Note:
+			link.Send(launch.Message{Note: r.Text})
+		case record.Settled:
+			link.Send(launch.Message{Settled: &launch.Settled{Running: r.Running, Seen: r.Seen}})
+		}
+	}
+	return record.Run(ctx, config)
+}
+
+// recordConfig is what a run's recorder and the one that comes after it have in common.
+func recordConfig(c *launch.RecorderConfig, ended <-chan record.Status) record.Config {
+	return record.Config{RunDir: c.RunDir, Output: c.Output, Unit: c.Unit, OutputMode: c.OutputMode, Taken: c.Taken,
+		SpillDir: c.SpillDir, SpillLimit: c.SpillLimit, Keep: c.Keep, MaxSize: c.MaxSize, MaxDepth: c.MaxDepth,
+		Addresses: c.Addresses, MinEvents: c.MinEvents, MainEnded: ended, Version: version(), Names: cachedNames()}
 }
 
 // cachedNames opens the user's cache of names; nil if it cannot be used, which only costs time ("heaptap cache" says
@@ -119,6 +121,7 @@ func recordingOf(r record.Report) *launch.Recording {
 	}
 	if t := r.Totals; t != nil {
 		rec.Events, rec.Peak, rec.Leaked = t.Events, t.Peak.Bytes, t.LiveBytes
+		rec.Resident = r.Resident
 	}
 	rec.Lost, rec.Unseen = r.Health.LostEvents, r.Unseen
 	return rec
@@ -133,17 +136,13 @@ func rescue(ctx context.Context, spool string, config launch.RecorderConfig, mai
 		ended <- statusOf(*end)
 	}
 	close(ended)
-	err := record.Recover(ctx, spool, record.Config{
-		RunDir: config.RunDir, Output: config.Output, OutputMode: config.OutputMode, Taken: config.Taken,
-		SpillDir: config.SpillDir, SpillLimit: config.SpillLimit,
-		Keep: config.Keep, MaxSize: config.MaxSize, MaxDepth: config.MaxDepth, Addresses: config.Addresses,
-		MainEnded: ended, Version: version(),
-		MinEvents: config.MinEvents, NotMain: !main, Names: cachedNames(), Fetch: debugFiles(func(string) {}),
-		Report: func(r record.Report) {
-			if r.Kind == record.Finished && r.Err == nil && !r.Dropped {
-				list = append(list, *recordingOf(r))
-			}
-		},
-	})
+	to := recordConfig(&config, ended)
+	to.NotMain, to.Fetch = !main, debugFiles(func(string) {})
+	to.Report = func(r record.Report) {
+		if r.Kind == record.Finished && r.Err == nil && !r.Dropped {
+			list = append(list, *recordingOf(r))
+		}
+	}
+	err := record.Recover(ctx, spool, to)
 	return list, err
 }

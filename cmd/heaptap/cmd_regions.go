@@ -14,7 +14,7 @@ import (
 func newRegionsCommand() *cobra.Command {
 	sort, trace := "begin", false
 	cmd := &cobra.Command{
-		Use:   "regions [flags] FILE",
+		Use:   "regions [flags] [RUN]",
 		Short: "Show what threads did in each region that the program has named",
 		Long: `Regions prints a line for each time that a thread was in a region (heaptap_region_begin, see
 docs/api.md): what the thread allocated and freed meanwhile, nested regions included. Requested is
@@ -26,7 +26,7 @@ them.`,
 		Example: `  heaptap regions server.4711.htap
   heaptap regions --region 'event/*' --sort highest server.4711.htap
   heaptap regions --trace server.4711.htap > trace.json`,
-		Args: oneRecording("regions"),
+		Args: oneRun,
 	}
 	q := newQuestion(cmd, 0)
 	cmd.Flags().StringVar(&sort, "sort", sort, "sort by `WHAT`: begin, or a column, largest first")
@@ -38,7 +38,7 @@ them.`,
 		if trace && q.json {
 			return usagef("regions: --trace and --json exclude each other")
 		}
-		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			t, err := query.Regions(cmd.Context(), s, about)
 			if err != nil {
 				return err

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
@@ -13,18 +16,22 @@ import (
 
 func newReportCommand() *cobra.Command {
 	q := &queryFlags{}
-	top, frames := 5, 8
+	var form jsonForm
+	top := 5
 	cmd := &cobra.Command{
-		Use:   "report [flags] FILE...",
+		Use:   "report [flags] [RUN...]",
 		Short: "Show where a recording's memory went",
 		Long: `Report shows the peak, what was leaked, how much was allocated and how much of it was temporary, and
 for each of these the call stacks that stand out. Stacks begin with the function that called the
 allocator.
 
-FILE is a recording (.htap). It may be damaged or cut short: the report then shows what is intact
-and says what is missing. It may also be the .spool file of a process that ran with the agent
-preloaded and without a recorder. --json prints everything, with every call stack and all of its
-frames; docs/report-json.md describes the fields.
+Of a run of several programs it reports the one that you named ("heaptap help recordings"). What still
+runs is reported as it is now. A recording may be damaged or cut short: the report then shows what is
+intact and says what is missing.
+
+--json prints everything, with every call stack. Call stacks refer by number to a table of frames.
+--json=flat prints a line for each call stack instead, with its frames. docs/report-json.md
+describes the fields, and has examples for jq.
 
 With --from, --to or a filter, every number is about what these select ("heaptap help filters"): the
 peak is the process's within the range, with what was then live of the selection; leaked is what was
@@ -32,36 +39,32 @@ allocated in the range and never freed.`,
 		Example: `  heaptap report server.4711.htap
   heaptap report --top 20 --frames 30 server.4711.htap
   heaptap report --from 50% --thread worker server.4711.htap
-  heaptap report --json server.4711.htap | jq '.peak.bytes'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("report: no recording given; for example: heaptap report server.4711.htap")
-			}
-			return nil
-		},
+  heaptap report --json server.4711.htap | jq '.peak.bytes'
+  heaptap report --json=flat server.4711.htap | jq -r '"\(.leaked_bytes) \(.frames[0].function)"'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if top < 0 || frames < 0 {
-				return usagef("report: --top and --frames must not be negative")
+			if top < 0 {
+				return usagef("report: --top must not be negative")
 			}
-			color, err := q.colors(cmd)
+			q.json = form != noJSON
+			o, err := q.look(cmd)
 			if err != nil {
 				return err
 			}
-			o := view.Options{Top: top, Frames: frames, Width: 100, Color: color, Exact: q.exact}
+			o.Top, o.Exact = top, q.exact
+			if err := q.apply(cmd, &o); err != nil {
+				return err
+			}
 			if top == 0 {
 				o.Top = -1
-			}
-			if frames == 0 {
-				o.Frames = -1
 			}
 			if q.json && !cmd.Flags().Changed("top") {
 				o.Top = 0 // every stack
 			}
-			for i, file := range args {
+			for i, file := range each(args) {
 				if i > 0 && !q.json {
 					fmt.Fprintln(cmd.OutOrStdout())
 				}
-				if err := q.report(cmd, file, o); err != nil {
+				if err := q.report(cmd, file, form, o); err != nil {
 					return err
 				}
 			}
@@ -71,32 +74,35 @@ allocated in the range and never freed.`,
 	f := cmd.Flags()
 	q.filters(f)
 	q.looks(f)
-	f.BoolVar(&q.json, "json", false, "print everything as JSON, one object for each FILE")
+	q.programs.add(f)
+	f.Var(&form, "json", "print everything as JSON, one object for each recording; --json=flat prints a line for each "+
+		"call stack, with its frames")
+	f.Lookup("json").NoOptDefVal = "true"
 	f.IntVar(&top, "top", top, "show `N` call stacks for each question; 0: none; with --json the default is all")
-	f.IntVar(&frames, "frames", frames, "show at most `N` lines of each call stack; 0: all")
+	q.stacks(f, true)
 	return cmd
 }
 
-// report writes the report of a recording, or one for each process of a spool.
-func (q *queryFlags) report(cmd *cobra.Command, file string, o view.Options) error {
-	paths, remove, err := input.Recordings(cmd.Context(), file, version())
+// report writes the report of what an argument stands for; for a spool, one for each process.
+func (q *queryFlags) report(cmd *cobra.Command, arg string, form jsonForm, o view.Options) error {
+	found, err := q.programs.finder(cmd).Find(cmd.Context(), arg)
 	if err != nil {
 		return err
 	}
-	defer remove()
-	for i, path := range paths {
+	defer found.Close()
+	for i := range found.Recordings {
 		if i > 0 && !q.json {
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		if err := q.reportOne(cmd, path, o); err != nil {
+		if err := q.reportOne(cmd, &found.Recordings[i], form, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *queryFlags) reportOne(cmd *cobra.Command, path string, o view.Options) error {
-	s, err := query.Open(path)
+func (q *queryFlags) reportOne(cmd *cobra.Command, r *input.Recording, form jsonForm, o view.Options) error {
+	s, err := r.Source()
 	if err != nil {
 		return err
 	}
@@ -113,8 +119,45 @@ func (q *queryFlags) reportOne(cmd *cobra.Command, path string, o view.Options) 
 		}
 		p, o.Selection = n.Profile, &query.Selection{Asked: flags, Answer: &n.Answer}
 	}
-	if q.json {
+	switch form {
+	case oneObject:
 		return answer.Write(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top))
+	case flat:
+		for _, d := range p.Damage {
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: %s\n", escape.Terminal(p.Name), escape.Terminal(d))
+		}
+		return answer.WriteFlat(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top))
 	}
 	return view.Report(cmd.OutOrStdout(), p, o)
 }
+
+// jsonForm is the value of --json.
+type jsonForm string
+
+const (
+	noJSON    jsonForm = ""
+	oneObject jsonForm = "true" // without a value
+	flat      jsonForm = "flat"
+)
+
+// Set takes a value.
+func (f *jsonForm) Set(text string) error {
+	if text == string(flat) {
+		*f = flat
+		return nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return errors.New("known are --json and --json=flat")
+	}
+	*f = noJSON
+	if on {
+		*f = oneObject
+	}
+	return nil
+}
+
+func (f *jsonForm) String() string { return string(*f) }
+
+// Type has the help show the flag like one without a value.
+func (f *jsonForm) Type() string { return "bool" }

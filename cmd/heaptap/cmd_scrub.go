@@ -2,17 +2,22 @@ package main
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/scrub"
 )
 
@@ -20,8 +25,9 @@ func newScrubCommand() *cobra.Command {
 	var output string
 	var force bool
 	flags := &scrubFlags{}
+	var programs programFlags
 	cmd := &cobra.Command{
-		Use:   "scrub [flags] FILE",
+		Use:   "scrub [flags] [RUN]",
 		Short: "Replace names in a recording, to share it",
 		Long: `Scrub writes a recording in which names are replaced by pseudonyms: the parts of paths (of programs,
 libraries and source files), the host, the arguments, the working directory, values of the
@@ -34,34 +40,40 @@ can be compared and merged. Keep the salt to yourself: whoever has it can guess 
 --salt, a new random one is used each time.
 
 run and export do the same with --scrub.`,
-		Example: `  heaptap scrub server.4711.htap                  writes server.4711.scrubbed.htap
+		Example: `  heaptap scrub server.4711.htap                  # writes server.4711.scrubbed.htap
   heaptap scrub --functions --salt "$SECRET" -o case.htap server.4711.htap`,
-		Args: oneRecording("scrub"),
+		Args: oneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to := output
-			if to == "" {
-				to = outfile.Name(args[0]) + ".scrubbed.htap"
+			found, err := programs.finder(cmd).Find(cmd.Context(), first(args))
+			if err != nil {
+				return err
 			}
-			if outfile.SameFile(args[0], to) {
+			defer found.Close()
+			from, to := &found.Recordings[0], output
+			if to == "" {
+				to = outfile.Name(from.Name) + ".scrubbed.htap"
+			}
+			if outfile.SameFile(from.Name, to) {
 				return usagef("scrub: -o %s is the recording itself; give another name", to)
 			}
 			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
-			if err := flags.scrub(args[0], to); err != nil {
+			if err := flags.scrub(from, to); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Terminal(to))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), escape.Terminal(to))
 			return err
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: FILE with .scrubbed before .htap, in the "+
+	f.StringVarP(&output, "output", "o", "", "write to `OUT`; default: RUN with .scrubbed before .htap, in the "+
 		"working directory")
 	f.BoolVarP(&force, "force", "f", false, "replace OUT if it exists")
 	f.BoolVar(&flags.functions, "functions", false, "replace functions and static variables, too")
 	f.StringVar(&flags.salt, "salt", "", "make pseudonyms with this `TEXT`: the same ones for the same names; "+
 		"default: new ones each time")
+	programs.add(f)
 	return cmd
 }
 
@@ -80,16 +92,23 @@ func (s *scrubFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&s.salt, "salt", "", "with --scrub: make pseudonyms with this `TEXT`; default: new ones each time")
 }
 
-// check checks that the flags make sense together.
-func (s *scrubFlags) check(cmd *cobra.Command) error {
-	if !s.on && (s.functions || s.salt != "") {
-		return usagef("%s: --scrub-functions and --salt are for --scrub", cmd.Name())
-	}
-	return nil
+// given returns the flags that were given and say how names are replaced.
+func (s *scrubFlags) given(f *pflag.FlagSet) []string {
+	return slices.DeleteFunc([]string{"scrub-functions", "salt"}, func(name string) bool { return !on(f, name) })
 }
 
-// scrub writes the recording from, with pseudonyms, to another file.
-func (s *scrubFlags) scrub(from, to string) error {
+// scrub writes a recording, with pseudonyms, to another file.
+func (s *scrubFlags) scrub(from *input.Recording, to string) error {
+	r, err := from.Open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return s.rename(r, to)
+}
+
+// rename writes a recording with pseudonyms to a file.
+func (s *scrubFlags) rename(r *recording.Reader, to string) error {
 	if s.scrubber == nil {
 		salt := []byte(s.salt)
 		if s.salt == "" {
@@ -98,29 +117,36 @@ func (s *scrubFlags) scrub(from, to string) error {
 		}
 		s.scrubber = scrub.New(salt, s.functions)
 	}
-	r, err := recording.Open(from)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
 	return recording.Rename(r, to, s.scrubber)
 }
 
 // temporary makes a scrubbed copy of a recording, which remove removes. Its name reveals nothing.
-func (s *scrubFlags) temporary(from string) (path string, remove func(), err error) {
+func (s *scrubFlags) temporary(from *input.Recording) (copied *input.Recording, remove func(), err error) {
 	if !s.on {
 		return from, func() {}, nil
 	}
 	dir, remove, err := outfile.TemporaryDir("heaptap-scrub-")
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	path = filepath.Join(dir, "scrubbed.htap")
-	if err := s.scrub(from, path); err != nil {
+	to := input.File(filepath.Join(dir, "scrubbed.htap"))
+	if err := s.scrub(from, to.Name); err != nil {
 		remove()
-		return "", nil, fmt.Errorf("%s: %s", from, strings.TrimPrefix(err.Error(), from+": "))
+		return nil, nil, fmt.Errorf("%s: %s", from.Name, strings.TrimPrefix(err.Error(), from.Name+": "))
 	}
-	return path, remove, nil
+	return &to, remove, nil
+}
+
+// scrubRun scrubs the recordings of a run in place, and what it says of its programs.
+func (s *scrubFlags) scrubRun(result *launch.Result) (err error) {
+	if st, failed := os.Stat(result.Run); result.Run != "" && failed == nil && st.IsDir() {
+		return run.Rewrite(result.Run, s.rename)
+	}
+	for _, r := range result.Recordings {
+		from := input.File(r.Path)
+		err = errors.Join(err, s.scrub(&from, r.Path))
+	}
+	return err
 }
 
 // run scrubs the recordings of a run in place. It warns of what fails: the exit status is the program's.
@@ -128,10 +154,8 @@ func (s *scrubFlags) run(result *launch.Result, console *launch.Console) {
 	if !s.on {
 		return
 	}
-	for _, r := range result.Recordings {
-		if err := s.scrub(r.Path, r.Path); err != nil {
-			console.Warn("--scrub: not done: %v", err)
-		}
+	if err := s.scrubRun(result); err != nil {
+		console.Warn("--scrub: not done: %v", err)
 	}
 	if n := len(result.Running); n > 0 {
 		console.Warn("--scrub: not done for processes that still run (%s); heaptap scrub can do it when their "+

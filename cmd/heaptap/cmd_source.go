@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/source"
 	"github.com/heaptap/heaptap/internal/view"
@@ -18,7 +20,7 @@ func newSourceCommand() *cobra.Command {
 	var paths, maps []string
 	around := 2
 	cmd := &cobra.Command{
-		Use:   "source [flags] FILE [SOURCE[:LINE]|FUNCTION]",
+		Use:   "source [flags] [RUN] [SOURCE[:LINE]|FUNCTION]",
 		Short: "Show the lines of a source file or a function with what they allocate",
 		Long: `Source prints the lines of a source file, or of a function, with what is allocated there: for each
 metric the total of all call stacks that contain the line, and self, of those in which it calls the
@@ -43,9 +45,9 @@ are shown all the same, and a line says so.
   heaptap source --metric leaked,leaked-blocks server.4711.htap Parser::parse
   heaptap source --source-map /build/src=$HOME/src server.4711.htap main.cc`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || len(args) > 2 {
-				return usagef("source: a recording is needed, and a source file or a function; for example: heaptap " +
-					"source server.4711.htap parser.c")
+			if len(args) > 2 {
+				return usagef("source: takes a run, and a source file or a function; for example: heaptap source " +
+					"server.4711.htap parser.c")
 			}
 			return nil
 		},
@@ -75,11 +77,13 @@ are shown all the same, and a line says so.
 			}
 			finder.Maps = append(finder.Maps, m)
 		}
-		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			if len(args) == 1 {
+		arg, place := sourceArguments(args)
+		return q.ask(cmd, []string{arg}, func(w io.Writer, s *query.Source, about *query.Query,
+			o view.QueryOptions) error {
+			if place == "" {
 				return q.listFiles(cmd.Context(), w, s, about, o)
 			}
-			l, err := annotate.Ask(cmd.Context(), s, about, args[1], finder)
+			l, err := annotate.Ask(cmd.Context(), s, about, place, finder)
 			if err != nil {
 				return err
 			}
@@ -91,6 +95,21 @@ are shown all the same, and a line says so.
 		})
 	}
 	return cmd
+}
+
+// sourceArguments divides the arguments into a run and a place in the source. One argument alone is a place of the last
+// run made here, unless it is a process id or names something that was recorded.
+func sourceArguments(args []string) (arg, place string) {
+	if len(args) == 2 {
+		return args[0], args[1]
+	}
+	if len(args) == 0 {
+		return "", ""
+	}
+	if _, err := strconv.Atoi(args[0]); err == nil || input.Is(args[0]) {
+		return args[0], ""
+	}
+	return "", args[0]
 }
 
 // listFiles writes a table of the source files of a recording.

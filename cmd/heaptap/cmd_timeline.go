@@ -14,7 +14,7 @@ func newTimelineCommand() *cobra.Command {
 	var csv, stack bool
 	top, steps := 0, 0
 	cmd := &cobra.Command{
-		Use:   "timeline [flags] FILE",
+		Use:   "timeline [flags] [RUN]",
 		Short: "Show how live memory developed over time",
 		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of
 allocation. A column is a step of equal time; its height is the most that was live at any moment of
@@ -25,10 +25,10 @@ With --stack, it draws the memory of each thread's stack instead, as deep as it 
 events, with the call stacks at which it grew (in steps of 4 KiB), and down to the lowest page that
 any call touched.`,
 		Example: `  heaptap timeline server.4711.htap
-  heaptap timeline --top 8 --from 10s --to 20s server.4711.htap
+  heaptap timeline --top 8 --from 10% --to 20% server.4711.htap
   heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv
   heaptap timeline --stack --thread 'worker*' server.4711.htap`,
-		Args: oneRecording("timeline"),
+		Args: oneRun,
 	}
 	q := newQuestion(cmd, -1)
 	q.grouped(cmd, query.ByStack, query.Peak)
@@ -51,15 +51,15 @@ any call touched.`,
 			return usagef("timeline: --csv and --json exclude each other")
 		}
 		if stack {
-			return stackTimeline(cmd, q, args[0], top, steps, csv)
+			return stackTimeline(cmd, q, args, top, steps, csv)
 		}
-		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			switch {
 			case steps > 0:
 			case csv || q.json:
 				steps = 200
 			default:
-				steps = view.TimelineSteps(o.Width)
+				steps = view.TimelineSteps(o)
 			}
 			develop := query.Develop
 			if !cmd.Flags().Changed("steps") {
@@ -81,23 +81,17 @@ any call touched.`,
 }
 
 // stackTimeline answers with --stack.
-func stackTimeline(cmd *cobra.Command, q *queryFlags, file string, top, steps int, csv bool) error {
-	for _, name := range []string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric",
-		"at"} {
-		if cmd.Flags().Changed(name) {
-			return usagef("timeline: --%s does not go with --stack; --from, --to and --thread do", name)
-		}
-	}
+func stackTimeline(cmd *cobra.Command, q *queryFlags, args []string, top, steps int, csv bool) error {
 	if !cmd.Flags().Changed("top") {
 		top = 8
 	}
-	return q.ask(cmd, file, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+	return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 		switch {
 		case steps > 0:
 		case q.json:
 			steps = 200
 		default:
-			steps = view.TimelineSteps(o.Width)
+			steps = view.TimelineSteps(o)
 		}
 		t, err := query.DevelopStacks(cmd.Context(), s, about, steps, top)
 		switch {

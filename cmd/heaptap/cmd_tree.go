@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,7 @@ func newTreeCommand() *cobra.Command {
 	var of string
 	threshold, depth := "1%", 0
 	cmd := &cobra.Command{
-		Use:   "tree [flags] FILE",
+		Use:   "tree [flags] [RUN...]",
 		Short: "Show the call tree: who calls what that allocates",
 		Long: `Tree prints the call tree of a recording: from main down to the functions that allocate, or with
 --up from those up to main. Each line has the total of the first metric below that function.
@@ -28,10 +27,10 @@ what they have. With --of: the callers and the callees of the functions that mat
 		Example: `  heaptap tree server.4711.htap
   heaptap tree --up --metric leaked server.4711.htap
   heaptap tree --of '^parse$' --metric allocations,bytes --threshold 5% server.4711.htap`,
-		Args: oneRecording("tree"),
 	}
 	q := newQuestion(cmd, 0)
 	q.grouped(cmd, query.ByFunction, query.Peak)
+	q.stacks(cmd.Flags(), false)
 	cmd.Flags().BoolVar(&up, "up", false, "begin with the functions that allocate, and show their callers")
 	cmd.Flags().StringVar(&of, "of", "", "show the callers and the callees of functions that match `REGEXP`")
 	cmd.Flags().StringVar(&threshold, "threshold", threshold,
@@ -45,11 +44,11 @@ what they have. With --of: the callers and the callees of the functions that mat
 		if up && of != "" {
 			return usagef("tree: --of and --up exclude each other: --of shows callers and callees")
 		}
-		pattern, err := regexp.Compile(of)
+		pattern, err := question.Pattern(of)
 		if err != nil {
 			return usagef("tree: --of: %w", err)
 		}
-		return q.ask(cmd, args[0], func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
+		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			if of != "" {
 				t, err := query.Sandwich(cmd.Context(), s, about, func(g *query.Group) bool {
 					return g.Function != "" && pattern.MatchString(g.Function)
@@ -73,7 +72,7 @@ what they have. With --of: the callers and the callees of the functions that mat
 			if q.json {
 				return answer.Write(w, answer.NewTree(s, t, about.By, shape))
 			}
-			return view.Tree(w, s, t, trim, o)
+			return view.Tree(w, s, t, up, trim, o)
 		})
 	}
 	return cmd

@@ -2,17 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/verify"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newVerifyCommand() *cobra.Command {
 	var verbose, asJSON bool
+	var programs programFlags
 	cmd := &cobra.Command{
-		Use:   "verify [flags] FILE...",
+		Use:   "verify [flags] [RUN...]",
 		Short: "Check that recordings are complete and consistent",
 		Long: `Verify checks that a recording is consistent: checksums and index are right, every number refers to
 something that exists, times never go back, every deallocation ends a live block, call stacks exist
@@ -25,27 +28,30 @@ each with "name", "what" was checked, the "count" of problems and the first "pro
 A recording that was cut short is checked as far as it goes. What is missing is reported, but is not
 a problem in itself.
 
-Exit status: 0 if there is no problem, 1 if there is one or a FILE cannot be read.`,
+Exit status: 0 if there is no problem, 1 if there is one or a RUN cannot be read.`,
 		Example: `  heaptap verify server.4711.htap
   heaptap verify -v *.htap`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("verify: no recording given; for example: heaptap verify server.4711.htap")
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			good := true
-			for _, path := range args {
-				r, err := verify.File(path)
+			finder := programs.finder(cmd)
+			finder.Apart = true
+			finder.All = finder.Programs == nil
+			found, err := findAll(cmd.Context(), finder, args)
+			if err != nil {
+				return err
+			}
+			defer found.Close()
+			for i := range found.Recordings {
+				r, err := verifyOne(&found.Recordings[i])
 				if err != nil {
 					return err
 				}
+				r.File = found.Recordings[i].Title
 				good = good && r.OK
 				if asJSON {
 					err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
 				} else {
-					err = view.Verified(cmd.OutOrStdout(), path, r, verbose)
+					err = view.Verified(cmd.OutOrStdout(), r.File, r, verbose)
 				}
 				if err != nil {
 					return err
@@ -58,6 +64,25 @@ Exit status: 0 if there is no problem, 1 if there is one or a FILE cannot be rea
 		},
 	}
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print a line for each check, with counts")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each FILE")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each recording")
+	programs.add(cmd.Flags())
+	_ = cmd.Flags().MarkHidden("all") // every program of a run is verified anyway
 	return cmd
+}
+
+func verifyOne(from *input.Recording) (*verify.Result, error) {
+	if from.Path != "" {
+		live := from.Live()
+		r, err := verify.File(from.Path)
+		if err == nil && live {
+			r.Missing = []string{"what is yet to come: the process is still running"}
+		}
+		return r, err
+	}
+	rec, err := from.Open()
+	if err != nil {
+		return nil, err
+	}
+	r, err := verify.Recording(rec.Content(), rec.Size(), rec.Name())
+	return r, errors.Join(err, rec.Close())
 }

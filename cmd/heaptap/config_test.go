@@ -21,46 +21,38 @@ import (
 type elsewhere struct {
 	value string // as a user writes it; lists with commas
 	// Whether the agent alone, with plain LD_PRELOAD, obeys the variable. If so, it rejects the value wrong, if that is
-	// given. Otherwise it says that only heaptap run does it.
+	// given. Otherwise it says that only heaptap run does it. It says nothing of those about how recordings are shown.
 	alone bool
 	wrong string
 }
 
 // settings has each flag of heaptap run except --config and --print-config.
 var settings = map[string]elsewhere{
-	"mode": {"sampled", true, "fast"}, "sample": {"64KiB", true, "some"}, "sample-calls": {"1k", true,
-		"1x"}, "stack-min": {"1KiB", true, "big"},
-	"stack": {"enter-exit", true, "guess"}, "time-calls": {"true", true, "maybe"}, "start": {"off", true, "later"},
-	"start-after": {"500ms", true, "soon"}, "stop-after": {"20000", true, "never"}, "free-stacks": {"true", true,
-		"yes please"},
-	"children": {"cc1*", true, ""}, "exe": {"true", true, ""}, "ranks": {"0,4-7", true, "first"}, "spill-limit": {"64M",
-		true, "much"},
-
-	"output": {"x.htap", false, ""}, "quiet": {"true", false, ""}, "top": {"3", false, ""}, "log": {"events", false,
-		""}, "export": {"pprof,folded", false, ""},
-	"scrub": {"true", false, ""}, "scrub-functions": {"true", false, ""}, "salt": {"x", false, ""}, "keep": {"10m",
-		false, ""},
-	"max-size": {"1G", false, ""}, "max-depth": {"7", false, ""}, "addresses": {"true", false,
-		""}, "monitor": {"limit:bytes=1M", false, ""},
-	"allocator": {"jemalloc", false, ""}, "min-events": {"10", false, ""}, "mark-every": {"10s", false,
-		""}, "mark-on": {"SIGUSR1", false, ""},
-	"mark-when": {"rss>2GiB,live>1GiB", false, ""}, "check": {"true", false, ""},
-
-	"output-mode": {"640", false, ""}, "require": {"true", false, ""},
-	"max-peak": {"1M", false, ""}, "max-own-peak": {"1M", false, ""}, "max-leaked": {"0", false,
-		""}, "max-leaked-blocks": {"0", false, ""},
-	"max-allocations": {"10", false, ""}, "max-bytes": {"1M", false, ""}, "max-temporary": {"5", false,
-		""}, "max-temporary-bytes": {"1M", false, ""},
-	"no-growth": {"true", false, ""}, "no-mismatches": {"true", false, ""}, "baseline": {"b.htap", false,
-		""}, "tolerance": {"3%", false, ""},
-	"stack-tolerance": {"4%", false, ""}, "compare": {"peak", false, ""}, "suppressions": {"a.supp", false,
-		""}, "runtime": {"true", false, ""},
-	"allow-lost": {"true", false, ""}, "allow-empty": {"true", false, ""}, "program": {"test_*", false,
-		""}, "format": {"json", false, ""},
-	"from": {"10%", false, ""}, "to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false,
-		""}, "module": {"libc", false, ""},
-	"size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""}, "focus": {"a", false, ""}, "ignore": {"b", false,
-		""}, "hide": {"c", false, ""},
+	"mode": {"sampled", true, "fast"}, "sample": {"64KiB", true, "some"}, "sample-calls": {"1k", true, "1x"},
+	"stack-min": {"1KiB", true, "big"}, "stack": {"enter-exit", true, "guess"},
+	"time-calls": {"true", true, "maybe"}, "start": {"off", true, "later"}, "start-after": {"500ms", true, "soon"},
+	"stop-after": {"20000", true, "never"}, "free-stacks": {"true", true, "yes please"},
+	"children": {"cc1*", true, ""}, "exe": {"true", true, ""}, "ranks": {"0,4-7", true, "first"},
+	"spill-limit": {"64M", true, "much"}, "output": {"x.htap", false, ""}, "quiet": {"true", false, ""},
+	"top": {"3", false, ""}, "log": {"events", false, ""}, "export": {"pprof,folded", false, ""},
+	"scrub": {"true", false, ""}, "scrub-functions": {"true", false, ""}, "salt": {"x", false, ""},
+	"keep": {"10m", false, ""}, "own": {"main*", true, ""}, "library": {"boost::*,libQt*", true, ""},
+	"max-size": {"1G", false, ""}, "max-depth": {"7", false, ""}, "addresses": {"true", false, ""},
+	"monitor": {"limit:bytes=1M", false, ""}, "allocator": {"jemalloc", false, ""}, "min-events": {"10", false, ""},
+	"mark-every": {"10s", false, ""}, "mark-on": {"SIGUSR1", false, ""},
+	"mark-when": {"rss>2GiB,live>1GiB", false, ""}, "check": {"true", false, ""}, "output-mode": {"640", false, ""},
+	"require": {"true", false, ""}, "max-peak": {"1M", false, ""}, "max-own-peak": {"1M", false, ""},
+	"max-leaked": {"0", false, ""}, "max-leaked-blocks": {"0", false, ""}, "max-allocations": {"10", false, ""},
+	"max-bytes": {"1M", false, ""}, "max-temporary": {"5", false, ""}, "max-temporary-bytes": {"1M", false, ""},
+	"no-growth": {"true", false, ""}, "no-mismatches": {"true", false, ""}, "baseline": {"b.htap", false, ""},
+	"tolerance": {"3%", false, ""}, "stack-tolerance": {"4%", false, ""}, "compare": {"peak", false, ""},
+	"suppressions": {"a.supp", false, ""}, "runtime": {"true", false, ""}, "allow-lost": {"true", false, ""},
+	"allow-empty": {"true", false, ""}, "process": {"test_*", false, ""}, "all": {"true", false, ""},
+	"single": {"true", false, ""}, "broad": {"true", false, ""}, "allow-unmatched": {"true", false, ""},
+	"strict-suppressions": {"true", false, ""}, "format": {"json", false, ""}, "from": {"10%", false, ""},
+	"to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false, ""},
+	"module": {"libc", false, ""}, "size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""},
+	"focus": {"a", false, ""}, "ignore": {"b", false, ""}, "hide": {"c", false, ""},
 }
 
 // eachFlag calls f with each flag of heaptap run that may come from elsewhere.

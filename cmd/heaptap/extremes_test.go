@@ -35,12 +35,16 @@ var extremeCommands = map[string][]string{
 	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
 	"log":        {"FILE", "--json FILE"},
+	"memory":     {"FILE", "--json FILE", "--limit 0 --exact FILE", "--at 50% FILE"},
 	"mismatches": {"FILE", "--json FILE", "--limit 0 --frames 0 --exact FILE"},
+	"pack":       {"-o OUT FILE"},
+	"ps":         {"FILE", "--json FILE"},
 	"push":       nil, // see TestExtremePush
 	"merge":      {"-o OUT FILE FILE"},
 	"repair":     {"-o OUT FILE"},
 	"regions":    {"FILE", "--json FILE", "--sort highest --from 50% FILE"},
-	"report":     {"FILE", "--json FILE", "--top 0 FILE", "--frames 0 FILE"},
+	"report":     {"FILE", "--json FILE", "--json=flat FILE", "--top 0 FILE", "--frames 0 FILE"},
+	"runs":       nil, // takes a folder
 	"scrub":      {"--functions -o OUT FILE"},
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
 	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
@@ -80,8 +84,8 @@ func TestExtremes(t *testing.T) {
 					t.Errorf("heaptap %s: extremeCommands has no case for it", c.Name())
 				}
 				for _, text := range cases {
-					if name == "deep" && c.Name() == "report" && text == "--json FILE" {
-						text = "--json --top 20 FILE" // all frames of 1,000 stacks, 2,500 each, are 300 MB
+					if name == "deep" && c.Name() == "report" && text == "--json=flat FILE" {
+						text = "--json=flat --top 20 FILE" // all frames of 1,000 stacks, 2,500 each, are 300 MB
 					}
 					askExtreme(t, path, c.Name()+" "+text)
 				}
@@ -112,7 +116,7 @@ func askExtreme(t *testing.T, path, line string) {
 		t.Errorf("heaptap %s: %v\n%.2000s", line, err, errs.String())
 		return
 	}
-	if slices.Contains(args, "--json") {
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--json") }) {
 		validJSON(t, line, out.Bytes())
 		return
 	}
@@ -214,6 +218,9 @@ func writeNames(t *testing.T, path string) {
 		frames[id] = []event.Frame{{Function: name, Linkage: name, File: "/src/" + name, Line: id, Inlined: true},
 			{Function: name + "!", File: name}}
 		x.malloc(int64(id)*1000, id, 100)
+		x.w.Resident([]event.ResidentPart{
+			{Time: 9000, Kind: event.ResidentMapping, Stack: id, Bytes: 1 << 20, Size: 1 << 55},
+			{Time: 9000, Kind: event.ResidentFile, Name: "/lib/" + name, Bytes: 4096, Size: 4096}})
 	}
 	x.finish(10_000, frames)
 }

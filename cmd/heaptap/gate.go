@@ -1,22 +1,23 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
+	"os"
 	"path"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/check"
 	"github.com/heaptap/heaptap/internal/gate"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
-	"github.com/heaptap/heaptap/internal/view"
 )
 
 // gateFlags are the flags of `heaptap check` and `heaptap run --check` that set limits.
@@ -25,7 +26,7 @@ type gateFlags struct {
 	q                 queryFlags
 	limits            []string // in the order of check.Limited
 	files             []string // of suppressions
-	baseline          string
+	baselines         []string // recordings, and folders of them
 	compare           []string
 	tolerance, stacks string
 	formats           []string
@@ -44,10 +45,11 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 		f.StringVar(&g.limits[i], "max-"+m.String(), "", "allow at most `"+kind+"` "+limitText[m])
 	}
 	f.BoolVar(&g.NoGrowth, "no-growth", false,
-		"allow no call stack whose live bytes rise steadily over the whole range")
+		"allow no call stack whose live bytes rise steadily up to the end")
 	f.BoolVar(&g.NoMismatches, "no-mismatches", false,
 		"allow no block to be freed by a function that does not belong to the one that allocated it")
-	f.StringVar(&g.baseline, "baseline", "", "allow no more than the recording `FILE` has, plus the tolerance")
+	f.StringArrayVar(&g.baselines, "baseline", nil, "allow no more than the recording `FILE` has, plus the tolerance; "+
+		"several ones, or a folder, are repeated runs")
 	f.StringVar(&g.tolerance, "tolerance", "2%", "with --baseline: tolerate an excess of this `SHARE` of the "+
 		"baseline's value")
 	f.StringVar(&g.stacks, "stack-tolerance", "", "with --baseline: allow no call stack to grow by more than this "+
@@ -56,12 +58,17 @@ func newGate(f *pflag.FlagSet) *gateFlags {
 		"with --baseline: compare these `METRICS`")
 	f.StringArrayVar(&g.files, "suppressions", nil,
 		"do not count known leaks, which the rules in `FILE` match; may be repeated")
+	f.BoolVar(&g.Known.Broad, "broad", false, "accept suppressions that match main or another function on nearly "+
+		"every call stack")
 	f.BoolVar(&g.Known.Runtime, "runtime", false, "also count what the runtime keeps for itself as leaked")
 	f.BoolVar(&g.AllowLost, "allow-lost", false, "let recordings with missing events pass")
 	f.BoolVar(&g.AllowEmpty, "allow-empty", false,
 		"let recordings without allocations pass, if recording was off or none was sampled")
-	f.StringSliceVar(&g.Programs, "program", nil, "check only the recordings of this `PROGRAM`: its name, with * "+
-		"and ?; may be repeated")
+	f.BoolVar(&g.AllowUnmatched, "allow-unmatched", false, "only warn of filters that match no call stack and no "+
+		"function of the program")
+	f.BoolVar(&g.StrictSuppressions, "strict-suppressions", false, "allow no suppression that hides nothing")
+	f.StringSliceVar(&g.Processes, "process", nil, "check only the recordings of this `PROCESS`: its program's name, "+
+		"with * and ?, or its id; may be repeated")
 	f.StringArrayVar(&g.formats, "format", nil, "print as `FORMAT` text, json, junit (XML) or github (annotations), "+
 		"or FORMAT=FILE to write it to a file; may be repeated")
 	g.q.filters(f)
@@ -121,17 +128,16 @@ func (g *gateFlags) read(cmd *cobra.Command, top int) error {
 	case err != nil:
 		return usagef("%s: --format %w", cmd.Name(), err)
 	}
-	for _, p := range g.Programs {
+	for _, p := range g.Processes {
 		if _, err := path.Match(p, ""); err != nil {
-			return usagef("%s: --program %q is not a pattern", cmd.Name(), p)
+			return usagef("%s: --process %q is not a pattern", cmd.Name(), p)
 		}
 	}
-	color, err := g.q.colors(cmd)
+	g.q.limit = top
+	look, err := g.q.options(cmd)
 	if err != nil {
 		return err
 	}
-	look := view.QueryOptions{Options: view.Options{Width: 100, Color: color}, Exact: g.q.exact,
-		Page: answer.Page{Limit: top}}
 	g.each(func(o *gate.Output) { o.Look = look })
 	rules, err := query.ReadSuppressions(g.files)
 	if err != nil {
@@ -139,10 +145,32 @@ func (g *gateFlags) read(cmd *cobra.Command, top int) error {
 	}
 	g.Known.Rules = rules
 	g.Question = func(s *query.Source) (*query.Query, error) { return g.q.query(cmd, s) }
-	if g.baseline != "" {
-		g.Baseline.Source, err = openSource(cmd.Context(), g.baseline)
+	if len(g.baselines) > 0 {
+		files, err := input.Expand(g.baselines)
+		if err != nil {
+			return err
+		}
+		if len(files) > check.MaxRuns {
+			return usagef("%s: --baseline: %d recordings, at most %d", cmd.Name(), len(files), check.MaxRuns)
+		}
+		g.Baseline.Sources, err = g.OpenAll(cmd.Context(), files)
+		return err
 	}
-	return err
+	return nil
+}
+
+// fitOn has text fit onto a screen: that of a terminal, or what people read of a log. A file has all of it.
+func (g *gateFlags) fitOn(w io.Writer) {
+	lines := 60
+	if f, ok := w.(*os.File); ok {
+		if st, err := f.Stat(); err != nil || st.Mode().IsRegular() {
+			return
+		}
+	}
+	if _, rows := terminalSize(w); rows > 0 {
+		lines = max(rows-2, 10) // the prompt and the command stay in view
+	}
+	g.each(func(o *gate.Output) { o.Screen = lines })
 }
 
 // each sets something of each output.
@@ -165,14 +193,13 @@ func (g *gateFlags) readLimits(cmd *cobra.Command) error {
 		}
 		g.Limits = append(g.Limits, limit)
 	}
-	if g.baseline == "" {
-		for _, name := range []string{"tolerance", "stack-tolerance", "compare"} {
-			if cmd.Flags().Changed(name) {
-				return usagef("%s: --%s needs --baseline", cmd.Name(), name)
-			}
+	if len(g.baselines) > 0 {
+		if err := g.readBaseline(cmd); err != nil {
+			return err
 		}
-	} else if err := g.readBaseline(cmd); err != nil {
-		return err
+	}
+	if on(cmd.Flags(), "runs") && on(cmd.Flags(), "output") {
+		return nil // it makes a baseline
 	}
 	if g.Empty() {
 		return usagef("%s: no limit given; for example: --max-leaked 0", cmd.Name())
@@ -204,8 +231,11 @@ func (g *gateFlags) readBaseline(cmd *cobra.Command) error {
 
 // finish writes the results, to out if no file is named, and returns what the command ends with: nil if every limit
 // holds.
-func (g *gateFlags) finish(out io.Writer, complain func(format string, args ...any)) error {
-	ok, complaints := g.Finish(out)
+func (g *gateFlags) finish(ctx context.Context, out io.Writer, complain func(format string, args ...any)) error {
+	ok, complaints := g.Finish(ctx, out)
+	for _, text := range g.Warnings {
+		complain("%s", text)
+	}
 	for _, err := range complaints {
 		complain("%s", oneLine(err))
 	}

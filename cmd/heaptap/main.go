@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/launch"
@@ -20,6 +19,7 @@ import (
 
 func main() {
 	launch.DropPreload()
+	narrowHelp(os.Stdout)
 	os.Exit(execute(os.Args[1:]))
 }
 
@@ -73,6 +73,8 @@ func oneLine(err error) string {
 	return escape.Terminal(strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' }), "; "))
 }
 
+func init() { cobra.AddTemplateFunc("commandList", commandList) }
+
 // newRootCommand makes the root command, with these below it.
 func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 	root := &cobra.Command{
@@ -80,9 +82,9 @@ func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 		Short: "Show where a program's memory goes",
 		Long: `heaptap shows where a Linux program's memory goes: every allocation, with the full call stack that
 made it. It needs no recompilation, no root and no change to the program.`,
-		Example: `  heaptap run ./server --port 8080        record; at the end: a summary, and server.4711.htap
-  heaptap report server.4711.htap         peak, leaks, temporaries and hot spots as text
-  heaptap report --json server.4711.htap  the same for programs`,
+		Example: `  heaptap run ./server --port 8080        # record; at the end: a summary, and server.4711.htap
+  heaptap report server.4711.htap         # peak, leaks, temporaries and hot spots as text
+  heaptap report --json server.4711.htap  # the same for programs`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -95,11 +97,21 @@ made it. It needs no recompilation, no root and no change to the program.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.NewReplacer("TOPICS", strings.Join(topicNames(), ", "),
+	topics := wrapHelp(`"heaptap help COMMAND" explains a command, "heaptap help TOPIC" one of these topics:`) + "\n" +
+		wrapHelp(strings.Join(topicNames(), ", ")+".")
+	root.SetUsageTemplate(strings.NewReplacer("TOPICS", topics,
 		"HELPWIDTH", strconv.Itoa(helpWidth)).Replace(usageTemplate))
 	for _, c := range commands {
-		root.AddCommand(c())
+		cmd := c()
+		if cmd.Name() != "run" { // its flags may also come from elsewhere
+			cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return checkEffects(cmd, changed(cmd.Flags())) }
+		}
+		root.AddCommand(cmd)
 	}
+	for _, c := range append(root.Commands(), root) {
+		c.Long, c.Example = fitHelp(c.Long), fitExamples(c.Example)
+	}
+	completions(root)
 	root.SetHelpCommand(newHelpCommand())
 	root.Version = version()
 	root.SetVersionTemplate("heaptap {{.Version}}\n")
@@ -108,13 +120,13 @@ made it. It needs no recompilation, no root and no change to the program.`,
 
 // allCommands make the commands, in the order of the help.
 var allCommands = []func() *cobra.Command{
-	newRunCommand, newCtlCommand, newReportCommand, newTopCommand, newTreeCommand,
-	newTimelineCommand, newHistCommand, newRegionsCommand, newThreadsCommand, newLeaksCommand,
+	newRunCommand, newCtlCommand, newRunsCommand, newPsCommand, newReportCommand, newTopCommand, newTreeCommand,
+	newTimelineCommand, newMemoryCommand, newHistCommand, newRegionsCommand, newThreadsCommand, newLeaksCommand,
 	newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
 	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,
-	newVerifyCommand, newDumpCommand, newLogCommand, newRepairCommand, newEnvCommand,
+	newVerifyCommand, newDumpCommand, newLogCommand, newRepairCommand, newPackCommand, newEnvCommand,
 	newAgentCommand, newCacheCommand, newVersionCommand, newCompletionCommand, newManCommand,
-	newRecorderCommand,
+	newRecorderCommand, newAttachCommand, newLiveCommand,
 }
 
 const usageTemplate = `Usage:
@@ -123,37 +135,13 @@ const usageTemplate = `Usage:
 Examples:
 {{.Example}}{{end}}{{if .HasAvailableSubCommands}}
 
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+{{commandList .}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
 {{.LocalFlags.FlagUsagesWrapped HELPWIDTH | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
-"heaptap help COMMAND" explains a command, "heaptap help TOPIC" one of these topics:
-TOPICS.{{end}}
+TOPICS{{end}}
 `
-
-func collectFlags(cmd *cobra.Command, names *[]string) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			*names = append(*names, f.Name)
-		}
-	})
-}
-
-// flagError names the flag that was probably meant.
-func flagError(cmd *cobra.Command, err error) error {
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
-		var names []string
-		collectFlags(cmd, &names)
-		if near := spelling.Nearest(name, names); near != "" {
-			return usagef("unknown flag --%s for %q; did you mean --%s?", name, cmd.CommandPath(), near)
-		}
-		return usagef("unknown flag --%s for %q", name, cmd.CommandPath())
-	}
-	return &usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
-}
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	var names []string

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -234,12 +233,12 @@ func TestTerminalClosed(t *testing.T) {
 	}
 	// Before that, sleep would end without an agent.
 	until("sleep is recorded, after the shell", func() bool {
-		list, _ := filepath.Glob(term.dir + "/h*.htap")
-		return len(list) == 2
+		b, _ := exec.Command("heaptap", "ps", "--json", term.dir+"/h.htap").Output()
+		return strings.Contains(string(b), `"sleep"`)
 	})
 	term.master.Close()
 	until("a recording says how the target ended", func() bool {
-		b, _ := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h*.htap").Output()
+		b, _ := exec.Command("sh", "-c", "heaptap report "+term.dir+"/h.htap").Output()
 		return strings.Contains(string(b), "killed by signal 1\n")
 	})
 }

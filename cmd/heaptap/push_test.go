@@ -11,8 +11,7 @@ import (
 // TestExtremePush sends recordings that are nearly empty or very unusual.
 func TestExtremePush(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}))
 	defer server.Close()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"github.com/heaptap/heaptap/internal/answer"
-	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/timeref"
@@ -25,6 +22,8 @@ import (
 // queryFlags are the flags of the commands that ask a recording a question.
 type queryFlags struct {
 	question.Question
+	codeFlags
+	programs    programFlags
 	limit, skip int
 	json, exact bool
 	color       string
@@ -41,6 +40,7 @@ func newQuestion(cmd *cobra.Command, limit int) *queryFlags {
 	}
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
 	q.looks(f)
+	q.programs.add(f)
 	return q
 }
 
@@ -113,24 +113,22 @@ func metricHelp() string {
 	return text
 }
 
-// oneRecording are the arguments of a command that takes one recording.
-func oneRecording(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usagef("%s: one recording is needed; for example: heaptap %s server.4711.htap", name, name)
-		}
-		return nil
-	}
-}
-
 // options returns how the answer is to be shown.
 func (q *queryFlags) options(cmd *cobra.Command) (view.QueryOptions, error) {
-	o := view.QueryOptions{Exact: q.exact, Page: answer.Page{Skip: q.skip, Limit: q.limit},
-		Options: view.Options{Width: 100}}
+	o := view.QueryOptions{Page: answer.Page{Skip: q.skip, Limit: q.limit}}
 	if q.limit < 0 || q.skip < 0 {
 		return o, usagef("%s: --limit and --skip must not be negative", cmd.Name())
 	}
 	var err error
+	if o.Options, err = q.look(cmd); err != nil {
+		return o, err
+	}
+	return o, q.apply(cmd, &o.Options)
+}
+
+// look returns how text looks.
+func (q *queryFlags) look(cmd *cobra.Command) (o view.Options, err error) {
+	o.Width, o.Exact = outputWidth(cmd.OutOrStdout()), q.exact
 	o.Color, err = q.colors(cmd)
 	return o, err
 }
@@ -146,21 +144,14 @@ func (q *queryFlags) colors(cmd *cobra.Command) (bool, error) {
 	return false, usagef("%s: --color %s: known are auto, always and never", cmd.Name(), q.color)
 }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
-
 // query makes the query about an open recording.
 func (q *queryFlags) query(cmd *cobra.Command, s *query.Source) (*query.Query, error) {
 	out, err := q.Query(s)
 	if err != nil {
 		return nil, usage(cmd, err)
+	}
+	if note := q.Beyond(s); note != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s\n", note)
 	}
 	out.Progress = progress(cmd)
 	return out, nil
@@ -179,11 +170,6 @@ func usage(cmd *cobra.Command, err error) error {
 // unknownWord returns the error of a flag whose value is not one of the known words.
 func unknownWord(cmd *cobra.Command, flag, word string, known []string) error {
 	return usage(cmd, question.UnknownWord(flag, word, known))
-}
-
-// openSource opens the recording that a command asks.
-func openSource(ctx context.Context, file string) (*query.Source, error) {
-	return input.Open(ctx, file, version())
 }
 
 // progress shows the progress of a long question; nil if stderr is not a terminal.
@@ -208,14 +194,18 @@ func progressOf(cmd *cobra.Command, what string) func(done, total uint64) {
 	}
 }
 
-// ask opens a recording, makes the query, and calls show with both.
-func (q *queryFlags) ask(cmd *cobra.Command, file string,
-	show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
-	o, err := q.options(cmd)
-	if err != nil {
-		return err
+// open opens the recording that arguments stand for, and returns how the answer is to be shown.
+func (q *queryFlags) open(cmd *cobra.Command, args []string) (s *query.Source, o view.QueryOptions, err error) {
+	if o, err = q.options(cmd); err == nil {
+		s, err = q.programs.open(cmd, args...)
 	}
-	s, err := openSource(cmd.Context(), file)
+	return s, o, err
+}
+
+// ask opens the recording that arguments stand for, makes the query, and calls show with both.
+func (q *queryFlags) ask(cmd *cobra.Command, args []string,
+	show func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error) error {
+	s, o, err := q.open(cmd, args)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/gate"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/outfile"
@@ -28,7 +29,10 @@ func (g *gateFlags) forRun(cmd *cobra.Command, limits *pflag.FlagSet, checked bo
 	if err := g.prepare(cmd, top); err != nil {
 		return err
 	}
-	g.each(func(o *gate.Output) { o.Quiet, o.Look.Color = console.Quiet, coloured(console) })
+	g.fitOn(os.Stderr)
+	g.each(func(o *gate.Output) {
+		o.Quiet, o.Look.Color, o.Look.Width = console.Quiet, coloured(console), outputWidth(os.Stderr)
+	})
 	return nil
 }
 
@@ -39,10 +43,22 @@ func coloured(console *launch.Console) bool {
 
 // checkRun checks the recordings of a run, and warns of what is not checked.
 func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console *launch.Console) error {
-	g.OfRun = true
-	for _, r := range result.Recordings {
-		g.Check(cmd.Context(), outfile.Relative(r.Path))
+	if !console.Quiet {
+		g.Say = func(text string) { fmt.Fprintf(console, "checked: %s\n", escape.Terminal(text)) }
 	}
+	var files []string
+	target := 0
+	for _, r := range result.Recordings {
+		files = append(files, outfile.Relative(r.Path))
+		if r.Main {
+			target = r.PID
+		}
+	}
+	path := result.Run
+	if path != "" {
+		path = outfile.Relative(path)
+	}
+	g.CheckRun(cmd.Context(), path, files, target, result.Named)
 	if n := len(result.Running); n > 0 {
 		console.Warn("not checked: processes that still run (%s); their recordings are written when they end",
 			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
@@ -50,17 +66,5 @@ func (g *gateFlags) checkRun(cmd *cobra.Command, result *launch.Result, console 
 	if n := len(g.Unseen); n > 0 && g.Checked > 0 {
 		console.Warn("not checked, since nothing was recorded: %s", strings.Join(g.Unseen[:min(n, 5)], ", "))
 	}
-	return g.finish(console, console.Warn)
-}
-
-// usageInParts has the help show some flags of a command below their own title.
-func usageInParts(cmd *cobra.Command, part *pflag.FlagSet, title string) {
-	hide := func(hidden bool) { part.VisitAll(func(f *pflag.Flag) { f.Hidden = hidden }) }
-	cmd.SetUsageFunc(func(c *cobra.Command) error {
-		hide(true)
-		err := c.Parent().UsageFunc()(c)
-		hide(false)
-		fmt.Fprintf(c.OutOrStderr(), "\n%s:\n%s", title, part.FlagUsagesWrapped(helpWidth))
-		return err
-	})
+	return g.finish(cmd.Context(), console, console.Warn)
 }

@@ -32,7 +32,8 @@ func (c *configFlags) add(f *pflag.FlagSet) {
 
 // settable reports whether a flag may come from the environment and the file.
 func settable(flag *pflag.Flag) bool {
-	return flag != nil && !flag.Hidden && !slices.Contains([]string{"help", "config", "print-config"}, flag.Name)
+	return flag != nil && !flag.Hidden &&
+		!slices.Contains([]string{"help", "help-all", "config", "print-config"}, flag.Name)
 }
 
 // load sets the flags that the command line does not have.
@@ -52,26 +53,17 @@ func (c *configFlags) load(cmd *cobra.Command) error {
 		variable := flagfile.Variable(flag.Name)
 		if text := os.Getenv(variable); text != "" {
 			if wrong := f.Set(flag.Name, text); wrong != nil {
-				err = usagef("run: %s=%s: %w", variable, text, unwrapFlag(wrong))
+				err = usagef("run: %s=%s: %w", variable, text, valueError(flag, text, wrong))
 			}
 			return
 		}
 		if list, ok := values[flag.Name]; ok {
 			if wrong := setAll(f, flag, list); wrong != nil {
-				err = usagef("run: --config %s: %s = %s: %w", c.file, flag.Name, strings.Join(list, ", "),
-					unwrapFlag(wrong))
+				text := strings.Join(list, ", ")
+				err = usagef("run: --config %s: %s = %s: %w", c.file, flag.Name, text, valueError(flag, text, wrong))
 			}
 		}
 	})
-	return err
-}
-
-// unwrapFlag removes what pflag adds about the flag.
-func unwrapFlag(err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) && errors.Unwrap(invalid) != nil {
-		return errors.Unwrap(invalid)
-	}
 	return err
 }
 

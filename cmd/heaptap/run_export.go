@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -8,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/run"
 )
 
 // runExports are the formats to which heaptap run exports.
@@ -36,13 +39,20 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 	return list, nil
 }
 
-// write exports each recording in each format, beside the recording. It warns of what fails: the exit status is the
-// program's.
+// write exports each recording in each format, beside the recording. Of a run with several programs, it exports the one
+// that matters, beside the run. It warns of what fails: the exit status is the program's.
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
+	recordings := result.Recordings
+	if i, _ := result.Matters(); i >= 0 && len(list) > 0 {
+		recordings = recordings[i : i+1]
+	}
 	for _, e := range list {
-		for _, r := range result.Recordings {
-			to := &outfile.Destination{Dir: filepath.Dir(r.Path), Extension: e.format.FileExtension(e.variant)}
-			switch err := e.exportOne(cmd, r.Path, to); {
+		for _, r := range recordings {
+			beside := cmp.Or(run.Of(r.Path), r.Path)
+			ending := e.format.FileExtension(e.variant)
+			to := &outfile.Destination{File: filepath.Join(filepath.Dir(beside), outfile.Name(beside)+ending)}
+			from := input.File(r.Path)
+			switch err := e.exportOne(cmd, &from, to); {
 			case err != nil:
 				console.Warn("--export %s: %v", e.name, err)
 			case !console.Quiet:

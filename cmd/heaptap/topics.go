@@ -21,7 +21,8 @@ func topics() []topic {
 	fixed := func(text string) func() string { return func() string { return text } }
 	return []topic{
 		{"metrics", metricsTopic}, {"filters", filtersTopic}, {"times", timesTopic}, {"monitors", fixed(monitorsTopic)},
-		{"controls", fixed(controlsTopic)}, {"suppressions", fixed(suppressionsTopic)},
+		{"controls", fixed(controlsTopic)}, {"frames", fixed(framesTopic)}, {"recordings", fixed(recordingsTopic)},
+		{"suppressions", fixed(suppressionsTopic)},
 		{"exit-status", fixed(exitStatusTopic)}, {"modes", fixed(modesTopic)}, {"environment", fixed(environmentTopic)},
 	}
 }
@@ -94,6 +95,29 @@ A library of yours:
   ./mine.so:key=value      docs/api.md has a template
 `
 
+const recordingsTopic = `RUN, in the help of commands, is one of these:
+
+  server.4711.htap         a run: a folder, or one file
+  server.htap, x.spool     a recording; the spool of a program that ran without a recorder; another
+                           tool's file (heaptap help import)
+  4711                     a process that is being recorded, or that a run made here has recorded
+  (nothing)                the last run made in the working directory; stderr says which it is
+
+Of a run, commands take the program that you named, through shells, env and the like. If the run does
+not tell which that is, they take the one with the largest resident set, and say so; heaptap check
+then ends with status 125 and names the candidates.
+
+  --process PATTERN        other programs, by process id, name, or what they work on (a script, a
+                           source file), with * and ?; several programs are summed up
+  --all                    the sum of all programs
+  heaptap ps               # the programs, as a tree
+  heaptap runs             # the runs in a folder; --prune removes old ones
+
+Several runs, such as those of an MPI job: top, tree and leaks answer for their sum, report, check and
+verify for each. heaptap check and verify also take each of several programs on its own. A sum has no
+single events; commands that need them say so. What still runs is first brought up to date.
+`
+
 const controlsTopic = `What is recorded, and which moments get names, while a program runs.
 
 Which programs (flags of heaptap run; the variables also work with plain LD_PRELOAD):
@@ -104,13 +128,14 @@ Which programs (flags of heaptap run; the variables also work with plain LD_PREL
   --ranks 0,4-7            HEAPTAP_RANKS: only these ranks of an MPI job, by PMI_RANK, PMIX_RANK,
                            OMPI_COMM_WORLD_RANK, SLURM_PROCID or PALS_RANKID
   --min-events 1000        keep no file of a child with fewer events
-  -o %n.%r.%h.htap         %r is the rank, or nothing; %h the host
+  -o %n.%r.%h.htap         the name; %r is the rank, or none, %h the host. With %n (the program's
+                           name) or %p (process id) each program gets a file of its own
 
 A recording under way, by the id of a recorded process, of heaptap run, or of its recorder:
   heaptap ctl 4711 status | stop | start | mode sampled | mode exact | mark NAME | flush
 
 Marks are moments with names:
-  heaptap ctl 4711 mark NAME             now
+  heaptap ctl 4711 mark NAME             # now
   --mark-every 10s                       "every 10s"
   --mark-on SIGUSR1; kill -USR1 PID      when heaptap run or its recorder gets the signal; COMMAND
                                          does not get it
@@ -133,6 +158,32 @@ The command line overrides variables, and these override the file. --print-confi
 in the file's form.
 `
 
+const framesTopic = `report, leaks, top, tree and the summary of heaptap run show the frames of your own code, and count
+the rest. "insert (4 within)" is the function insert, and four frames of libraries below it.
+
+Own code, which is never folded:
+  the main executable
+  files with sources below the current folder
+  --own PATTERN            functions, files and sources that match
+Folded, wherever they are:
+  the standard libraries of C, C++, Rust and Go, and interpreters
+  wrappers around the allocator: xmalloc, g_malloc, sqlite3Malloc, operator new ...
+  --library PATTERN        functions, files and sources that match
+Everything else is shown as far as there is room. A call stack without any own code shows its three
+innermost frames that are not wrappers, and the outermost. Rows that would look equal show the
+innermost frame in which they differ.
+
+  --frames all             every frame
+  --frames 20              at most 20 lines of each call stack (report, leaks)
+
+A PATTERN is compared with the function (boost::*), the file that contains it (libQt*) and the path
+of its source (*/vendor/*); * stands for anything. HEAPTAP_OWN and HEAPTAP_LIBRARY hold patterns,
+too, separated by commas, and so does the file that HEAPTAP_CONFIG names (TOML):
+library = ["boost::*"].
+
+Only text is folded. Groups, filters, suppressions, exports and JSON have whole call stacks.
+`
+
 const suppressionsTopic = `heaptap leaks and heaptap check read files of rules with --suppressions FILE, in the form of
 LeakSanitizer and heaptrack:
 
@@ -141,10 +192,13 @@ LeakSanitizer and heaptrack:
 
 A leak is suppressed if the pattern occurs in the function, linkage name, source file or module of
 any frame of its call stack. * stands for anything; ^ and $ match the beginning and the end:
-leak:^init_cache$ is this function, leak:libfoo.so every function of that file. Rules of other kinds
-(thread:, race:) are skipped, so that a file may be shared.
+leak:^init_cache$ is this function, leak:libfoo.so every function of that file, leak:cache.c:31$ this
+line. Rules of other kinds (thread:, race:) are skipped, so that a file may be shared.
 
-  heaptap leaks --suggest server.4711.htap > known.supp     a rule for each leak there is
+A rule that matches main, or another function with which a thread begins, would hide new leaks, too.
+It is refused without --broad. The output says what each rule hid.
+
+  heaptap leaks --suggest server.4711.htap > known.supp     # a rule for each leak there is
   heaptap check --max-leaked 0 --suppressions known.supp server.4712.htap
 `
 
@@ -154,7 +208,8 @@ const exitStatusTopic = `heaptap run       the program's own status; 128+N if si
   with --check    the program's own if it is not 0; else 1 if a limit does not hold, 125 if that
                   cannot be determined
 heaptap check     0 if every limit holds, 1 if one does not, 125 if that cannot be determined: a
-                  recording cannot be read, or the command line is wrong
+                  recording cannot be read, a filter matches nothing, a suppression is too broad, it
+                  is not clear which of several programs is meant, or the command line is wrong
 heaptap leaks     with --exit-status N: N if anything is leaked
 all others        0; 1 if they failed; 125 if they were called wrongly
 `
@@ -191,6 +246,10 @@ XDG_CACHE_HOME        its folder heaptap/ holds the unpacked library and the nam
                       (heaptap cache)
 DEBUGINFOD_URLS       servers that are asked, by build id, for debug information that is not on this
                       machine; DEBUGINFOD_CACHE_PATH, _TIMEOUT, _MAXTIME and _MAXSIZE as for gdb
+HEAPTAP_OWN           patterns of own code and of libraries, separated by commas: --own and --library
+HEAPTAP_LIBRARY       of all commands that show call stacks (heaptap help frames)
+HEAPTAP_CONFIG        a file of flags, for heaptap run; the others read own and library from it
+COLUMNS               the width of text that does not go to a terminal, 80 to 250
 NO_COLOR              no colours; --color always overrides it
 TERM                  dumb: no colours
 GITHUB_WORKSPACE      the folder that file names are relative to in the annotations of

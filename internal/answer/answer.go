@@ -4,7 +4,7 @@ import "github.com/heaptap/heaptap/internal/query"
 
 // Version is the version of the JSON. It grows when a field changes its meaning or is removed, not when fields are
 // added.
-const Version = 1
+const Version = 2
 
 // Head begins the answer to every query; docs/queries.md describes it.
 type Head struct {
@@ -15,7 +15,9 @@ type Head struct {
 	Range         Range     `json:"range"`
 	Metrics       []Metric  `json:"metrics"`
 	Total         Values    `json:"total"`
+	Runtime       *Count    `json:"runtime,omitempty"`
 	Sampling      *Sampling `json:"sampling,omitempty"`
+	Frames        []Frame   `json:"frames,omitempty"` // of all call stacks of the answer
 }
 
 // Range is the range of the events that were counted.
@@ -45,6 +47,9 @@ func newHead(s *query.Source, a *query.Answer) Head {
 		Sampling: newSampling(s.Profile)}
 	for _, m := range a.Metrics {
 		j.Metrics = append(j.Metrics, Metric{m.String(), m.Unit().String(), m.Sums()})
+	}
+	if a.AboutLeaks() {
+		j.Runtime = &Count{a.Runtime.Blocks, a.Runtime.Bytes}
 	}
 	return j
 }

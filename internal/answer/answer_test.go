@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/goldentest"
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/query/querytest"
 )
@@ -17,6 +18,8 @@ import (
 func answers(t *testing.T, s *query.Source) map[string]any {
 	t.Helper()
 	a := querytest.Ask(t, s, 88)
+	memory := *s.Profile
+	profiletest.AddResident(&memory)
 	return map[string]any{
 		"top.json":       NewTop(s, a.Top, query.ByFunction, Page{}),
 		"top-stack.json": NewTop(s, a.Stacks, query.ByStack, Page{}),
@@ -26,6 +29,7 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 		"hist.json":      NewHist(s, a.Hist, Page{}),
 		"threads.json":   NewThreads(s, a.Threads, Page{}),
 		"leaks.json":     NewLeaks(s, a.Leaks, Page{}),
+		"memory.json":    NewMemory(&memory, memory.LargestResident()),
 	}
 }
 

@@ -13,6 +13,7 @@ type DiffHead struct {
 	Before        Head     `json:"before"`
 	After         Head     `json:"after"`
 	Total         Changes  `json:"total"`
+	Frames        []Frame  `json:"frames,omitempty"` // of the call stacks of both recordings
 }
 
 // Changes are the changes of metrics, by name.
@@ -75,13 +76,25 @@ func NewDiff(before, after *query.Source, t *diff.Table, by query.By, page Page)
 	d := differ{&t.Before, &t.After}
 	rows, more := Cut(page, t.Changed())
 	j := &Diff{d.head(before, after, by), []DiffRow{}, more, t.Unchanged()}
+	var gone, present []uint32 // stacks, of the two recordings
+	for i := range rows {
+		list := &present
+		if rows[i].Status == diff.Gone {
+			list = &gone
+		}
+		*list = stacksOf(*list, 1, func(int) *query.Group { return &rows[i].Group })
+	}
+	first := newFrameTable(before.Profile, gone)
+	second := newFrameTable(after.Profile, present)
+	second.startAt(first.numbers)
+	j.Frames = append(first.rows(), second.rows()...)
 	for i := range rows {
 		r := &rows[i]
-		s := after
+		s, t := after, second
 		if r.Status == diff.Gone {
-			s = before
+			s, t = before, first
 		}
-		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(s, &r.Group), d.changes(&r.Self),
+		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(s, &r.Group, t), d.changes(&r.Self),
 			d.changes(&r.Total)})
 	}
 	return j
@@ -118,7 +131,7 @@ func NewDiffTree(before, after *query.Source, t *diff.Tree, by query.By) *DiffTr
 		n := DiffNode{Parent: w.parent, Self: d.changes(&w.n.Self), Total: d.changes(&w.n.Total), Moved: w.n.Moved,
 			Folded: w.n.Folded}
 		if w.parent >= 0 {
-			g := newGroup(after, &w.n.Group)
+			g := newGroup(after, &w.n.Group, nil)
 			n.Group = &g
 		}
 		j.Nodes = append(j.Nodes, n)

@@ -3,25 +3,24 @@ package answer
 import (
 	"fmt"
 
-	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
 // Group names what a row is about. Its fields depend on the grouping.
 type Group struct {
-	By       string  `json:"by"`
-	Unknown  bool    `json:"unknown,omitempty"`
-	Function string  `json:"function,omitempty"`
-	File     string  `json:"file,omitempty"`
-	Line     uint32  `json:"line,omitempty"`
-	Module   string  `json:"module,omitempty"`
-	Offset   string  `json:"offset,omitempty"`
-	Inlined  bool    `json:"inlined,omitempty"`
-	Stack    []Frame `json:"stack,omitempty"`
-	Thread   *Thread `json:"thread,omitempty"`
-	Size     *Bounds `json:"size,omitempty"`
-	Call     string  `json:"call,omitempty"`
-	Region   string  `json:"region,omitempty"`
+	By       string       `json:"by"`
+	Unknown  bool         `json:"unknown,omitempty"`
+	Function string       `json:"function,omitempty"`
+	File     string       `json:"file,omitempty"`
+	Line     uint32       `json:"line,omitempty"`
+	Module   string       `json:"module,omitempty"`
+	Offset   string       `json:"offset,omitempty"`
+	Inlined  bool         `json:"inlined,omitempty"`
+	Stack    FrameNumbers `json:"stack,omitzero"`
+	Thread   *Thread      `json:"thread,omitempty"`
+	Size     *Bounds      `json:"size,omitempty"`
+	Call     string       `json:"call,omitempty"`
+	Region   string       `json:"region,omitempty"`
 }
 
 // Thread names a thread.
@@ -37,14 +36,13 @@ type Bounds struct {
 	Max uint64 `json:"max"`
 }
 
-func newGroup(s *query.Source, g *query.Group) Group {
+// newGroup names a group. The table has the call stacks; nil: the group is not one.
+func newGroup(s *query.Source, g *query.Group, t *frameTable) Group {
 	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line,
 		Module: g.Module, Inlined: g.Inlined}
 	switch g.By {
 	case query.ByStack:
-		for _, f := range s.Frames(g.Stack) {
-			j.Stack = append(j.Stack, newFrame(&f))
-		}
+		j.Stack = t.of(g.Stack)
 	case query.ByThread:
 		id := NewThread(s, g.Thread)
 		j.Thread = &id
@@ -72,29 +70,6 @@ func NewThread(s *query.Source, i uint32) Thread {
 		id.TID, id.Name = list[i].TID, list[i].Name
 	}
 	return id
-}
-
-func newFrames(p *profile.Profile, stack uint32) []Frame {
-	frames := []Frame{}
-	for _, f := range p.AppendFrames(nil, stack) {
-		frames = append(frames, newFrame(&f))
-	}
-	return frames
-}
-
-// Frame is a function on a call stack.
-type Frame struct {
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Line     uint32 `json:"line"`
-	Module   string `json:"module"`
-	Inlined  bool   `json:"inlined"`
-	Address  string `json:"address"`
-	Offset   string `json:"offset"`
-}
-
-func newFrame(f *profile.Frame) Frame {
-	return Frame{f.Function, f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)}
 }
 
 func hex(v uint64) string { return fmt.Sprintf("%#x", v) }

@@ -10,6 +10,7 @@ import (
 type Suppressed struct {
 	Pattern string `json:"pattern"`
 	Count
+	Stacks int `json:"call_stacks"`
 }
 
 // Suspect is a group whose live bytes rose steadily.
@@ -26,7 +27,6 @@ type Leaks struct {
 	Head
 	Rows       Rows[Row]    `json:"rows"`
 	More       int          `json:"more"`
-	Runtime    Count        `json:"runtime"`
 	Suppressed []Suppressed `json:"suppressed"`
 	Suspects   []Suspect    `json:"suspects"`
 }
@@ -34,15 +34,19 @@ type Leaks struct {
 // NewLeaks makes the answer.
 func NewLeaks(s *query.Source, l *query.LeakTables, page Page) *Leaks {
 	rows, more := Cut(page, l.Rows)
-	j := &Leaks{Head: newHead(s, &l.Answer), More: more, Runtime: Count{l.Left.Blocks, l.Left.Bytes},
+	j := &Leaks{Head: newHead(s, &l.Answer), More: more,
 		Suppressed: newSuppressed(l.Rules), Suspects: []Suspect{}}
+	stacks := stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group })
+	stacks = stacksOf(stacks, len(l.Suspects), func(i int) *query.Group { return &l.Suspects[i].Group })
+	t := newFrameTable(s.Profile, stacks)
+	j.Frames = t.rows()
 	for i := range l.Suspects {
 		x := &l.Suspects[i]
-		j.Suspects = append(j.Suspects, Suspect{newGroup(s, &x.Group), x.Begin, x.End, x.Slope, x.Confidence})
+		j.Suspects = append(j.Suspects, Suspect{newGroup(s, &x.Group, t), x.Begin, x.End, x.Slope, x.Confidence})
 	}
 	j.Rows = Rows[Row]{len(rows), func(i int) Row {
 		v := newValues(&l.Answer, &rows[i].Total)
-		return Row{newGroup(s, &rows[i].Group), v, v}
+		return Row{newGroup(s, &rows[i].Group, t), v, v}
 	}}
 	return j
 }
@@ -56,7 +60,7 @@ func (l *Leaks) write(w io.Writer) error {
 func newSuppressed(rules []query.Suppression) []Suppressed {
 	list := []Suppressed{}
 	for _, r := range rules {
-		list = append(list, Suppressed{r.Pattern, Count{r.Blocks, r.Bytes}})
+		list = append(list, Suppressed{r.Pattern, Count{r.Blocks, r.Bytes}, r.Stacks})
 	}
 	return list
 }

@@ -44,24 +44,32 @@ type Mapped struct {
 
 // MappedStack is a call stack that has mapped memory.
 type MappedStack struct {
-	Stack           uint32  `json:"stack"`
-	Calls           uint64  `json:"calls"`
-	Bytes           uint64  `json:"bytes"`
-	OwnPeakBytes    uint64  `json:"own_peak_bytes"`
-	LiveAtPeakBytes uint64  `json:"live_at_peak_bytes"`
-	LeakedBytes     uint64  `json:"leaked_bytes"`
-	Frames          []Frame `json:"frames"`
+	Stack           uint32       `json:"stack"`
+	Calls           uint64       `json:"calls"`
+	Bytes           uint64       `json:"bytes"`
+	OwnPeakBytes    uint64       `json:"own_peak_bytes"`
+	LiveAtPeakBytes uint64       `json:"live_at_peak_bytes"`
+	LeakedBytes     uint64       `json:"leaked_bytes"`
+	ResidentBytes   *uint64      `json:"resident_bytes"` // in the largest resident set that was read; null: never read
+	Frames          FrameNumbers `json:"frames"`
 }
 
-func newMapped(p *profile.Profile) *Mapped {
+func newMapped(p *profile.Profile, t *frameTable) *Mapped {
 	m := p.Mapped
 	if m == nil {
 		return nil
 	}
 	j := &Mapped{m.PeakBytes, m.PeakTime, m.LiveBytes, []MappedStack{}}
+	set := p.LargestResident()
+	resident := set.OfStacks()
 	for _, s := range profile.MappedSites(m) {
-		j.Stacks = append(j.Stacks, MappedStack{s.Stack, s.Calls, s.Bytes, s.OwnPeak, s.LiveAtPeak, s.LiveBytes(),
-			newFrames(p, s.Stack)})
+		row := MappedStack{Stack: s.Stack, Calls: s.Calls, Bytes: s.Bytes, OwnPeakBytes: s.OwnPeak,
+			LiveAtPeakBytes: s.LiveAtPeak, LeakedBytes: s.LiveBytes(), Frames: t.of(s.Stack)}
+		if set != nil {
+			bytes := resident[s.Stack]
+			row.ResidentBytes = &bytes
+		}
+		j.Stacks = append(j.Stacks, row)
 	}
 	return j
 }

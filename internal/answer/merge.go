@@ -76,9 +76,10 @@ func newMerge(p *profile.Profile) *Merge {
 	}
 	for i := range m.Inputs {
 		in := &m.Inputs[i]
+		leaked := profile.OwnLeak(in)
 		k := Input{in.File, in.PID, in.Host, in.Exe, orEmpty(in.Args), in.Started, in.End, in.Status, in.Threads,
 			in.Events, in.Lost, in.Allocations, in.Bytes, in.Deallocations, in.Temporary, in.PeakBytes, in.PeakBlocks,
-			in.PeakTime, in.LeakedBytes, in.LeakedBlocks, in.RuntimeBytes, in.RuntimeBlocks, nil, in.Format}
+			in.PeakTime, leaked.Bytes, leaked.Blocks, in.RuntimeBytes, in.RuntimeBlocks, nil, in.Format}
 		if in.PeakRSS >= 0 {
 			k.PeakRSS = &in.PeakRSS
 		}

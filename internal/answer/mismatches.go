@@ -17,11 +17,11 @@ type Mismatch struct {
 
 // MismatchedCall is one side of a pair. The size and alignment of a deallocation are its arguments.
 type MismatchedCall struct {
-	Function  string  `json:"function"`
-	Size      *uint64 `json:"size"`
-	Alignment *uint64 `json:"alignment"`
-	Stack     uint32  `json:"stack"`
-	Frames    []Frame `json:"frames"`
+	Function  string       `json:"function"`
+	Size      *uint64      `json:"size"`
+	Alignment *uint64      `json:"alignment"`
+	Stack     uint32       `json:"stack"`
+	Frames    FrameNumbers `json:"frames"`
 }
 
 var mismatchNames = []struct {
@@ -29,7 +29,16 @@ var mismatchNames = []struct {
 	name string
 }{{event.MismatchFunction, "function"}, {event.MismatchSize, "size"}, {event.MismatchAlignment, "alignment"}}
 
-func newMismatches(p *profile.Profile, pairs []event.Pair) []Mismatch {
+// mismatchedStacks are the call stacks of pairs.
+func mismatchedStacks(pairs []event.Pair) []uint32 {
+	var ids []uint32
+	for i := range pairs {
+		ids = append(ids, pairs[i].Stack, pairs[i].FreeStack)
+	}
+	return ids
+}
+
+func newMismatches(t *frameTable, pairs []event.Pair) []Mismatch {
 	list := []Mismatch{}
 	for i := range pairs {
 		x := &pairs[i]
@@ -50,8 +59,8 @@ func newMismatches(p *profile.Profile, pairs []event.Pair) []Mismatch {
 		if x.FreeAlign != 0 {
 			j.Deallocation.Alignment = &x.FreeAlign
 		}
-		j.Allocation.Stack, j.Allocation.Frames = x.Stack, newFrames(p, x.Stack)
-		j.Deallocation.Stack, j.Deallocation.Frames = x.FreeStack, newFrames(p, x.FreeStack)
+		j.Allocation.Stack, j.Allocation.Frames = x.Stack, t.of(x.Stack)
+		j.Deallocation.Stack, j.Deallocation.Frames = x.FreeStack, t.of(x.FreeStack)
 		list = append(list, j)
 	}
 	return list
@@ -65,26 +74,29 @@ type Mismatches struct {
 	NotJudged     uint64     `json:"not_judged"`
 	Mismatches    []Mismatch `json:"mismatches"`
 	More          int        `json:"more"`
+	Frames        []Frame    `json:"frames"`
 }
 
 // NewMismatches makes the answer.
 func NewMismatches(p *profile.Profile, page Page) *Mismatches {
 	list, more := Cut(page, p.Mismatches)
-	return &Mismatches{Version, newRecording(p), p.MismatchedBlocks(), p.Totals.Inherited, newMismatches(p, list), more}
+	t := newFrameTable(p, mismatchedStacks(list))
+	return &Mismatches{Version, newRecording(p), p.MismatchedBlocks(), p.Totals.Inherited, newMismatches(t, list), more,
+		t.rows()}
 }
 
 // Unmatched are deallocations by one function at one call stack that ended no block.
 type Unmatched struct {
-	Count    uint64  `json:"count"`
-	Function string  `json:"function"`
-	Stack    uint32  `json:"stack"`
-	Frames   []Frame `json:"frames"`
+	Count    uint64       `json:"count"`
+	Function string       `json:"function"`
+	Stack    uint32       `json:"stack"`
+	Frames   FrameNumbers `json:"frames"`
 }
 
-func newUnmatched(p *profile.Profile) []Unmatched {
+func newUnmatched(p *profile.Profile, t *frameTable) []Unmatched {
 	list := []Unmatched{}
 	for _, u := range p.Unmatched {
-		list = append(list, Unmatched{u.Count, u.Func.String(), u.Stack, newFrames(p, u.Stack)})
+		list = append(list, Unmatched{u.Count, u.Func.String(), u.Stack, t.of(u.Stack)})
 	}
 	return list
 }

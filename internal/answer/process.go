@@ -67,6 +67,7 @@ type Health struct {
 	FullSteps       uint64   `json:"full_steps"`
 	BootAllocations uint64   `json:"boot_allocations"`
 	LateEvents      uint64   `json:"late_events"`
+	StaticPrograms  uint64   `json:"static_programs"`
 	AllocCost       float64  `json:"alloc_cost_ns"`
 	FreeCost        float64  `json:"free_cost_ns"`
 	Notes           []string `json:"notes"`
@@ -74,7 +75,8 @@ type Health struct {
 
 func newHealth(h *event.Health) Health {
 	return Health{h.LostEvents, h.TruncatedStacks, h.BadCFI, h.GuessedFrames, h.TableFull, h.NoThread, h.SpilledChunks,
-		h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, h.AllocCost, h.FreeCost, orEmpty(h.Notes)}
+		h.Waits, h.FullSteps, h.BootAllocations, h.LateEvents, h.StaticPrograms, h.AllocCost, h.FreeCost,
+		orEmpty(h.Notes)}
 }
 
 // Module is one loading of a file that was mapped as code.

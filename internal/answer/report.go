@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -30,6 +32,7 @@ type Report struct {
 	Sampling        *Sampling         `json:"sampling,omitempty"`
 	Maps            *Maps             `json:"maps"`
 	Mapped          *Mapped           `json:"mapped"`
+	Resident        *ReportResident   `json:"resident"`
 	Functions       map[string]uint64 `json:"functions"`
 	Unmatched       []Unmatched       `json:"unmatched"`
 	Mismatches      []Mismatch        `json:"mismatches"`
@@ -43,8 +46,10 @@ type Report struct {
 	Pools           []Pool            `json:"pools,omitempty"`
 	StackCount      int               `json:"stack_count"`
 	Stacks          Rows[Stack]       `json:"stacks"`
+	Frames          []Frame           `json:"frames"` // of all call stacks, each frame once
 
 	profile *profile.Profile
+	table   *frameTable
 	list    []*profile.Stack
 	of      *query.Selection
 }
@@ -111,35 +116,49 @@ type ThreadCounts struct {
 	Unrecorded    *uint64 `json:"unrecorded_deallocations"`
 }
 
-// Stack is a call stack that allocated.
+// Stack is a call stack that allocated. The JSON leaves out what is 0 or false.
 type Stack struct {
-	ID               uint32  `json:"id"`
-	Class            string  `json:"class"`
-	Truncated        bool    `json:"truncated"`
-	Allocations      uint64  `json:"allocations"`
-	Bytes            uint64  `json:"bytes"`
-	Deallocations    uint64  `json:"deallocations"`
-	FreedBytes       uint64  `json:"freed_bytes"`
-	Failed           *uint64 `json:"failed"`
-	LiveAtPeakBytes  uint64  `json:"live_at_peak_bytes"`
-	LiveAtPeakBlocks uint64  `json:"live_at_peak_blocks"`
-	OwnPeakBytes     uint64  `json:"own_peak_bytes"`
-	LeakedBytes      uint64  `json:"leaked_bytes"`
-	LeakedBlocks     uint64  `json:"leaked_blocks"`
-	Temporary        *uint64 `json:"temporary"`
-	TemporaryBytes   *uint64 `json:"temporary_bytes"`
-	MinSize          uint64  `json:"min_size"`
-	MaxSize          uint64  `json:"max_size"`
-	ZeroSize         uint64  `json:"zero_size"`
-	Reallocations    uint64  `json:"reallocations"`
-	InPlace          uint64  `json:"reallocations_in_place"`
-	SlackBytes       uint64  `json:"slack_bytes"`
-	SlackCount       uint64  `json:"slack_known_allocations"`
-	MeanLifetime     int64   `json:"mean_lifetime_ns"`
+	ID               uint32 `json:"id"`
+	Class            string `json:"class"`
+	Truncated        bool   `json:"truncated,omitempty"`
+	Allocations      uint64 `json:"allocations,omitempty"`
+	Bytes            uint64 `json:"bytes,omitempty"`
+	Deallocations    uint64 `json:"deallocations,omitempty"`
+	FreedBytes       uint64 `json:"freed_bytes,omitempty"`
+	Failed           Maybe  `json:"failed,omitzero"`
+	LiveAtPeakBytes  uint64 `json:"live_at_peak_bytes,omitempty"`
+	LiveAtPeakBlocks uint64 `json:"live_at_peak_blocks,omitempty"`
+	OwnPeakBytes     uint64 `json:"own_peak_bytes,omitempty"`
+	LeakedBytes      uint64 `json:"leaked_bytes,omitempty"`
+	LeakedBlocks     uint64 `json:"leaked_blocks,omitempty"`
+	Temporary        Maybe  `json:"temporary,omitzero"`
+	TemporaryBytes   Maybe  `json:"temporary_bytes,omitzero"`
+	MinSize          uint64 `json:"min_size,omitempty"`
+	MaxSize          uint64 `json:"max_size,omitempty"`
+	ZeroSize         uint64 `json:"zero_size,omitempty"`
+	Reallocations    uint64 `json:"reallocations,omitempty"`
+	InPlace          uint64 `json:"reallocations_in_place,omitempty"`
+	SlackBytes       uint64 `json:"slack_bytes,omitempty"`
+	SlackCount       uint64 `json:"slack_known_allocations,omitempty"`
+	MeanLifetime     int64  `json:"mean_lifetime_ns,omitempty"`
 
 	Errors    *StandardErrors `json:"standard_errors,omitempty"` // of a sampled recording
 	Processes *StackSpread    `json:"processes,omitempty"`       // of a merged recording
-	Frames    []Frame         `json:"frames"`
+	Frames    FrameNumbers    `json:"frames"`
+}
+
+// Maybe is a number that may be unknown: null.
+type Maybe struct {
+	N       uint64
+	Unknown bool
+}
+
+// MarshalJSON returns the number, or null.
+func (m Maybe) MarshalJSON() ([]byte, error) {
+	if m.Unknown {
+		return []byte("null"), nil
+	}
+	return strconv.AppendUint(nil, m.N, 10), nil
 }
 
 // Selection is what a report is about, if that is not the whole recording.
@@ -177,28 +196,50 @@ func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 		Merge:           newMerge(p),
 		StackCount:      len(p.Stacks),
 
-		profile: p, list: p.Select(max(top, 0)), of: of,
+		profile: p, of: of,
 	}
-	if top == 0 {
+	switch {
+	case top > 0:
+		r.list = p.Select(top)
+	case top == 0:
 		for i := range p.Stacks {
 			r.list = append(r.list, &p.Stacks[i])
 		}
 	}
-	r.Stacks = Rows[Stack]{len(r.list), func(i int) Stack {
-		s := r.stack(i)
-		s.Frames = newFrames(p, s.ID)
-		return s
-	}}
+	r.Stacks = Rows[Stack]{len(r.list), r.stack}
+	r.table = newFrameTable(p, r.stackIDs())
+	r.Frames = r.table.rows()
 	if of != nil {
 		return r
 	}
-	r.Unmatched = newUnmatched(p)
+	r.Unmatched = newUnmatched(p, r.table)
 	r.Counts = newCounts(p.Counts)
 	r.Pools = newPools(p.Pools)
-	r.Mismatches = newMismatches(p, p.Mismatches)
+	r.Mismatches = newMismatches(r.table, p.Mismatches)
 	r.Maps = newMaps(&t.Maps)
-	r.Mapped = newMapped(p)
+	r.Mapped = newMapped(p, r.table)
+	r.Resident = newReportResident(p)
 	return r
+}
+
+// stackIDs are the call stacks that the report has, with repetitions.
+func (r *Report) stackIDs() []uint32 {
+	ids := make([]uint32, 0, len(r.list))
+	for _, s := range r.list {
+		ids = append(ids, s.ID)
+	}
+	if r.of != nil {
+		return ids
+	}
+	for i := range r.profile.Unmatched {
+		ids = append(ids, r.profile.Unmatched[i].Stack)
+	}
+	if m := r.profile.Mapped; m != nil {
+		for _, s := range profile.MappedSites(m) {
+			ids = append(ids, s.Stack)
+		}
+	}
+	return append(ids, mismatchedStacks(r.profile.Mismatches)...)
 }
 
 func newTotals(t *tally.Totals, of *query.Selection) Totals {
@@ -228,91 +269,111 @@ func newThreadCounts(p *profile.Profile, of *query.Selection) []ThreadCounts {
 	return list
 }
 
-// stack returns a call stack without its frames.
+// stack returns a call stack.
 func (r *Report) stack(i int) Stack {
 	p, s := r.profile, r.list[i]
+	sampled := p.Sampled()
 	return Stack{
 		ID: s.ID, Class: s.Class.String(), Truncated: s.Truncated, Allocations: s.Allocations, Bytes: s.Bytes,
-		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: unlessSelected(r.of, s.Failed),
+		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes, Failed: maybe(s.Failed, r.of == nil),
 		LiveAtPeakBytes: s.LiveAtPeakBytes, LiveAtPeakBlocks: s.LiveAtPeakBlocks, OwnPeakBytes: s.OwnPeakBytes,
-		LeakedBytes: s.Leaked.Bytes, LeakedBlocks: s.Leaked.Blocks, Temporary: unlessSampled(p, s.Temporary),
-		TemporaryBytes: unlessSampled(p, s.TemporaryBytes), MinSize: s.MinSize, MaxSize: s.MaxSize,
+		LeakedBytes: s.Leaked.Bytes, LeakedBlocks: s.Leaked.Blocks, Temporary: maybe(s.Temporary, !sampled),
+		TemporaryBytes: maybe(s.TemporaryBytes, !sampled), MinSize: s.MinSize, MaxSize: s.MaxSize,
 		ZeroSize:      s.ZeroSize,
 		Reallocations: s.Reallocations, InPlace: s.InPlace, SlackBytes: s.Slack, SlackCount: s.SlackCount,
 		MeanLifetime: s.MeanLifetime(), Errors: newStandardErrors(s.Variances), Processes: newStackSpread(p, s),
+		Frames: r.table.of(s.ID),
 	}
 }
 
-// write writes the call stacks one by one, on a line each. Frames that many stacks share are marshalled once.
+func maybe(n uint64, known bool) Maybe {
+	if !known {
+		return Maybe{Unknown: true}
+	}
+	return Maybe{N: n}
+}
+
+// write writes the call stacks and the frames one by one, on a line each.
 func (r *Report) write(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	empty := *r
-	empty.Stacks = Rows[Stack]{}
+	empty.Stacks, empty.Frames = Rows[Stack]{}, []Frame{}
 	head, err := json.MarshalIndent(&empty, "", "  ")
 	if err != nil {
 		return err
 	}
-	out.Write(bytes.TrimSuffix(head, []byte("]\n}")))
-	frames := make(map[uint32][]byte) // by pc, comma-separated
-	for i := range r.list {
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		text, err := json.Marshal(r.stack(i))
-		if err != nil {
-			return err
-		}
-		out.WriteString("\n    ")
-		out.Write(bytes.TrimSuffix(text, []byte("null}"))) // of "frames":null
-		if err := r.writeFrames(out, r.list[i].ID, frames); err != nil {
-			return err
-		}
-		out.WriteByte('}')
+	head, _ = bytes.CutSuffix(head, []byte("[],\n  \"frames\": []\n}"))
+	out.Write(head)
+	if err := writeLines(out, r.Stacks.n, r.encodeStack); err != nil {
+		return err
 	}
-	if len(r.list) > 0 {
-		out.WriteString("\n  ")
+	out.WriteString(",\n  \"frames\": ")
+	err = writeLines(out, len(r.Frames), func(b *bytes.Buffer, i int) error { return encode(b, &r.Frames[i]) })
+	if err != nil {
+		return err
 	}
-	out.WriteString("]\n}\n")
+	out.WriteString("\n}\n")
 	return out.Flush()
 }
 
-// writeFrames writes the frames of a call stack. known has those that were written before, by pc.
-func (r *Report) writeFrames(out *bufio.Writer, stack uint32, known map[uint32][]byte) (err error) {
-	out.WriteByte('[')
-	first := true
-	r.profile.PCs(stack, func(pc uint32) bool {
-		text, ok := known[pc]
-		if !ok {
-			if text, err = marshalFrames(r.profile.PCFrames(pc)); err != nil {
-				return false
-			}
-			known[pc] = text
-		}
-		if !first {
-			out.WriteByte(',')
-		}
-		first = false
-		out.Write(text)
-		return true
-	})
-	out.WriteByte(']')
-	return err
+// encodeStack appends a call stack. Package json would check its frames, which costs more than to write them.
+func (r *Report) encodeStack(b *bytes.Buffer, i int) error {
+	s := r.stack(i)
+	frames := s.Frames
+	s.Frames = FrameNumbers{}
+	if err := encode(b, &s); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - len("null}\n"))
+	b.Write(frames.append(b.AvailableBuffer()))
+	return b.WriteByte('}')
 }
 
-// marshalFrames writes frames with commas between.
-func marshalFrames(list []profile.Frame) ([]byte, error) {
-	var b []byte
-	for i := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		text, err := json.Marshal(newFrame(&list[i]))
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, text...)
+// WriteFlat writes a line for each call stack of a report: an object as in Stacks, which begins with the recording's
+// name and has its frames itself. It writes nothing else of the report.
+func WriteFlat(w io.Writer, r *Report) error {
+	if err := r.table.spellOut(); err != nil {
+		return err
 	}
-	return b, nil
+	out := bufio.NewWriterSize(w, 64<<10)
+	var b bytes.Buffer
+	if err := encode(&b, r.Recording.File); err != nil {
+		return err
+	}
+	head := `{"recording":` + strings.TrimSuffix(b.String(), "\n") + ","
+	for i := range r.list {
+		b.Reset()
+		if err := r.encodeStack(&b, i); err != nil {
+			return err
+		}
+		out.WriteString(head)
+		out.Write(b.Bytes()[1:])
+		if err := out.WriteByte('\n'); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// writeLines writes an array of n elements, each on a line.
+func writeLines(out *bufio.Writer, n int, element func(b *bytes.Buffer, i int) error) error {
+	var b bytes.Buffer
+	out.WriteByte('[')
+	for i := range n {
+		b.Reset()
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n    ")
+		if err := element(&b, i); err != nil {
+			return err
+		}
+		out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	}
+	if n > 0 {
+		out.WriteString("\n  ")
+	}
+	return out.WriteByte(']')
 }
 
 func newSelection(of *query.Selection) *Selection {

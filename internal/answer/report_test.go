@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +38,9 @@ func TestDocumented(t *testing.T) {
 	p := profiletest.ServerProfile(t)
 	profiletest.AddUnmatched(p)
 	profiletest.AddMismatches(p)
+	profiletest.AddResident(p)
 	p.Pools = profiletest.SomePools
+	p.Stacks[0].Truncated = true
 	have := make(map[string]bool)
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
@@ -107,6 +111,63 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/report-json.md describes %s, which the report does not have", f)
 		}
 	}
+	schema := schemaFields(t)
+	for f := range schema {
+		if !told[f] {
+			t.Errorf("the schema has %s, which docs/report-json.md does not describe", f)
+		}
+	}
+	for f := range told {
+		within := func(s string) bool { return s == f || strings.HasPrefix(s, f+".") || strings.HasPrefix(s, f+"[]") }
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(schema)), within) {
+			t.Errorf("docs/report.schema.json does not have %s", f)
+		}
+	}
+}
+
+// schemaFields are the fields that docs/report.schema.json has, as docs/report-json.md writes them.
+func schemaFields(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		Ref                  string           `json:"$ref"`
+		AllOf                []*node          `json:"allOf"`
+		Properties           map[string]*node `json:"properties"`
+		AdditionalProperties *node            `json:"additionalProperties"`
+		Items                *node            `json:"items"`
+		Defs                 map[string]*node `json:"$defs"`
+	}
+	var root node
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	have := make(map[string]bool)
+	var walk func(path string, n *node)
+	walk = func(path string, n *node) {
+		if n.Ref != "" {
+			walk(path, root.Defs[strings.TrimPrefix(n.Ref, "#/$defs/")])
+			return
+		}
+		for _, of := range n.AllOf {
+			walk(path, of)
+		}
+		for name, of := range n.Properties {
+			walk(path+"."+name, of)
+		}
+		switch {
+		case n.Items != nil:
+			walk(path+"[]", n.Items)
+		case n.AdditionalProperties != nil && path != ".functions":
+			walk(path+".METRIC", n.AdditionalProperties)
+		case len(n.Properties) == 0:
+			have[path] = true
+		}
+	}
+	walk("", &root)
+	return have
 }
 
 // mergedSample is the report of two recordings that were merged.

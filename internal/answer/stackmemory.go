@@ -11,7 +11,7 @@ type StackMemory struct {
 	Deepest   uint64        `json:"deepest_bytes"`
 	DeepestAt int64         `json:"deepest_ns"`
 	Stack     uint32        `json:"stack"`
-	Frames    []Frame       `json:"frames"`
+	Frames    FrameNumbers  `json:"frames"`
 	Touched   *uint64       `json:"touched_bytes"` // null: not known, as the next one
 	Size      *uint64       `json:"size_bytes"`
 	Growth    []StackGrowth `json:"growth"`
@@ -25,12 +25,18 @@ type StackGrowth struct {
 	Stack   uint32 `json:"stack,omitempty"`
 }
 
-func newStackMemory(s *query.Source) []StackMemory {
+// newStackMemory returns the memory of the threads' stacks, and the frames that they refer to.
+func newStackMemory(s *query.Source) ([]StackMemory, []Frame) {
+	var stacks []uint32
+	for i := range s.Profile.StackMemory {
+		stacks = append(stacks, s.Profile.StackMemory[i].Stack)
+	}
+	t := newFrameTable(s.Profile, stacks)
 	out := []StackMemory{}
 	for i := range s.Profile.StackMemory {
 		m := &s.Profile.StackMemory[i]
 		j := StackMemory{Thread: NewThread(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack,
-			Frames: newFrames(s.Profile, m.Stack), Growth: []StackGrowth{}}
+			Frames: t.of(m.Stack), Growth: []StackGrowth{}}
 		if m.Touched > 0 {
 			j.Touched = &m.Touched
 		}
@@ -42,7 +48,7 @@ func newStackMemory(s *query.Source) []StackMemory {
 		}
 		out = append(out, j)
 	}
-	return out
+	return out, t.rows()
 }
 
 // StackTimeline is how deep the stacks of threads became. The lists of bytes have an entry for each time.
@@ -65,13 +71,23 @@ type StackTimelineThread struct {
 // StackGrowthFrames is a StackGrowth with its call stack.
 type StackGrowthFrames struct {
 	StackGrowth
-	Frames []Frame `json:"frames,omitempty"`
+	Frames FrameNumbers `json:"frames,omitzero"`
 }
 
 // NewStackTimeline makes the answer.
 func NewStackTimeline(s *query.Source, t *query.StackSeries) *StackTimeline {
 	j := &StackTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Threads: []StackTimelineThread{}, More: t.More}
 	j.Metrics, j.Total = []Metric{}, Values{}
+	var stacks []uint32
+	for i := range t.Rows {
+		for _, u := range t.InRange(&t.Rows[i]) {
+			if u.Measure == event.StackDeepest {
+				stacks = append(stacks, u.Stack)
+			}
+		}
+	}
+	frames := newFrameTable(s.Profile, stacks)
+	j.Frames = frames.rows()
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		of := StackTimelineThread{Thread: NewThread(s, r.Thread), Deepest: known(r.Deepest), Touched: known(r.Touched),
@@ -82,7 +98,7 @@ func NewStackTimeline(s *query.Source, t *query.StackSeries) *StackTimeline {
 		for _, u := range t.InRange(r) {
 			g := StackGrowthFrames{StackGrowth: StackGrowth{u.Time, u.Measure.String(), u.Bytes, u.Stack}}
 			if u.Measure == event.StackDeepest {
-				g.Frames = newFrames(s.Profile, u.Stack)
+				g.Frames = frames.of(u.Stack)
 			}
 			of.Growth = append(of.Growth, g)
 		}

@@ -27,12 +27,13 @@ func NewThreads(s *query.Source, t *query.ThreadTables, page Page) *Threads {
 		list, more := Cut(page, table.Rows)
 		out := []Row{}
 		for i := range list {
-			out = append(out, newRow(s, &table.Answer, &list[i]))
+			out = append(out, newRow(s, &table.Answer, &list[i], nil))
 		}
 		return out, more
 	}
-	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, StackMemory: newStackMemory(s),
+	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{},
 		Counts: newCounts(s.Profile.Counts)}
+	j.StackMemory, j.Frames = newStackMemory(s)
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
 	for _, c := range t.Matrix.Cells {

@@ -33,9 +33,11 @@ func NewTimeline(s *query.Source, t *query.Series) *Timeline {
 	if rss, ok := t.Resident(s); ok {
 		j.Resident = rss
 	}
+	frames := newFrameTable(s.Profile, stacksOf(nil, len(t.Rows), func(i int) *query.Group { return &t.Rows[i].Group }))
+	j.Frames = frames.rows()
 	for i := range t.Rows {
 		r := newTimelineRow(&t.Rows[i])
-		g := newGroup(s, &t.Rows[i].Group)
+		g := newGroup(s, &t.Rows[i].Group, frames)
 		r.Group = &g
 		j.Rows = append(j.Rows, r)
 	}

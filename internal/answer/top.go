@@ -24,9 +24,12 @@ type Row struct {
 // NewTop makes the answer.
 func NewTop(s *query.Source, t *query.Table, by query.By, page Page) *Top {
 	rows, more := Cut(page, t.Rows)
-	return &Top{Head: newHead(s, &t.Answer), By: by.String(), More: more, Rows: Rows[Row]{len(rows), func(i int) Row {
-		return newRow(s, &t.Answer, &rows[i])
+	frames := newFrameTable(s.Profile, stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group }))
+	j := &Top{Head: newHead(s, &t.Answer), By: by.String(), More: more, Rows: Rows[Row]{len(rows), func(i int) Row {
+		return newRow(s, &t.Answer, &rows[i], frames)
 	}}}
+	j.Frames = frames.rows()
+	return j
 }
 
 func (t *Top) write(w io.Writer) error {
@@ -35,6 +38,6 @@ func (t *Top) write(w io.Writer) error {
 	return writeRows(w, &empty, t.Rows)
 }
 
-func newRow(s *query.Source, a *query.Answer, r *query.Row) Row {
-	return Row{newGroup(s, &r.Group), newValues(a, &r.Self), newValues(a, &r.Total)}
+func newRow(s *query.Source, a *query.Answer, r *query.Row, t *frameTable) Row {
+	return Row{newGroup(s, &r.Group, t), newValues(a, &r.Self), newValues(a, &r.Total)}
 }

@@ -39,7 +39,7 @@ type Sandwich struct {
 func NewSandwich(s *query.Source, t *query.SandwichTree, by query.By) *Sandwich {
 	groups := []Group{}
 	for i := range t.Groups {
-		groups = append(groups, newGroup(s, &t.Groups[i]))
+		groups = append(groups, newGroup(s, &t.Groups[i], nil))
 	}
 	return &Sandwich{newHead(s, &t.Answer), by.String(), groups, newValues(&t.Answer, &t.Self),
 		newValues(&t.Answer, &t.Totals), newNodes(s, &t.Answer, t.Callers), newNodes(s, &t.Answer, t.Callees)}
@@ -57,7 +57,7 @@ func newNodes(s *query.Source, a *query.Answer, root *query.Node) []Node {
 		todo = todo[:len(todo)-1]
 		j := Node{Parent: w.parent, Self: newValues(a, &w.n.Self), Total: newValues(a, &w.n.Total), Folded: w.n.Folded}
 		if w.parent >= 0 {
-			g := newGroup(s, &w.n.Group)
+			g := newGroup(s, &w.n.Group, nil)
 			j.Group = &g
 		}
 		list = append(list, j)

@@ -10,32 +10,32 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Baseline is an earlier recording, and by how much its numbers may be exceeded.
+// Baseline is an earlier recording, or those of several runs, and by how much their numbers may be exceeded.
 type Baseline struct {
-	Source    *query.Source
+	Sources   []*query.Source
 	Metrics   []query.Metric
 	Tolerance float64 // share of the baseline's value: with 0.02, 2 % more is tolerated
 	// Stacks limits the growth of each call stack, as a share of the baseline's value of all stacks; negative: stacks
 	// are not checked.
 	Stacks float64
 
-	measured *measured // cache
+	measured []*measured // cache
 }
 
 // Compared are the metrics that are compared by default.
 var Compared = []query.Metric{query.Peak, query.Leaked, query.LeakedBlocks, query.Allocations, query.Bytes,
 	query.Temporary}
 
-// compare checks each metric, and the growth of each stack.
-func (b *Baseline) compare(before, now *measured) []Check {
+// compare checks each metric, and the growth of each stack: that in the runs in the middle.
+func (b *Baseline) compare(before, now []*measured) []Check {
 	var list []Check
 	for _, metric := range b.Metrics {
-		c := Check{Kind: Base, Metric: metric, Value: now.value(metric), Base: before.value(metric)}
-		c.Limit = c.Base + share(c.Base, b.Tolerance)
-		c.Failed = c.Value > c.Limit
+		c := b.judge(metric, values(before, metric), values(now, metric))
+		old, current := before[middle(c.BaseRuns)], now[middle(c.Runs)]
+		c.Source = current.s
 		var grown []Stack
 		if c.Failed || b.Stacks >= 0 {
-			grown = growth(before, now, metric)
+			grown = growth(old, current, metric)
 		}
 		if c.Failed {
 			c.blame(grown, (*Stack).growth)
@@ -44,7 +44,7 @@ func (b *Baseline) compare(before, now *measured) []Check {
 		if b.Stacks < 0 {
 			continue
 		}
-		each := Check{Kind: StackBase, Metric: metric, Base: c.Base, Limit: share(c.Base, b.Stacks)}
+		each := Check{Kind: StackBase, Metric: metric, Base: c.Base, Limit: share(c.Base, b.Stacks), Source: c.Source}
 		if len(grown) > 0 {
 			each.Value = grown[0].growth()
 		}
@@ -53,6 +53,34 @@ func (b *Baseline) compare(before, now *measured) []Check {
 		list = append(list, each)
 	}
 	return list
+}
+
+func values(runs []*measured, metric query.Metric) (list []uint64) {
+	for _, m := range runs {
+		list = append(list, m.value(metric))
+	}
+	return list
+}
+
+// judge compares the values of a metric. The tolerance is added to each value of the baseline; then a rank test says
+// whether noise explains that these are smaller. If there are too few runs for that, all of these values must be larger
+// than all of the baseline. With one run of either, noise is not known, and whatever exceeds the limit fails.
+func (b *Baseline) judge(metric query.Metric, before, now []uint64) Check {
+	c := Check{Kind: Base, Metric: metric, Value: median(now), Base: median(before), Runs: now, BaseRuns: before}
+	c.Limit = c.Base + share(c.Base, b.Tolerance)
+	if c.NotKnown = len(before) == 1 && len(now) == 1; c.NotKnown {
+		c.Failed = c.Value > c.Limit
+		return c
+	}
+	tolerated := make([]uint64, len(before))
+	for i, v := range before {
+		tolerated[i] = v + share(v, b.Tolerance)
+	}
+	c.Chance = chance(now, tolerated)
+	enough := alpha / float64(len(b.Metrics))
+	c.Few = leastChance(len(now), len(before)) > enough
+	c.Failed = c.Value > c.Limit && (c.Chance <= enough || c.Few && slices.Min(now) > slices.Max(tolerated))
+	return c
 }
 
 func share(n uint64, of float64) uint64 { return uint64(float64(n) * of) }

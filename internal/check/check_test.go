@@ -130,7 +130,8 @@ func TestBlame(t *testing.T) {
 			t.Errorf("with suppressions:\n%s", d)
 		}
 		_, known, _ := g.Ask(t.Context(), s)
-		if want := []query.Suppression{{Pattern: "^large$", Bytes: 100, Blocks: 1}}; !cmp.Equal(want, known) {
+		if want := []query.Suppression{{Pattern: "^large$", Where: "x:1", Bytes: 100, Blocks: 1, Stacks: 1,
+			Hidden: []uint32{3}}}; !cmp.Equal(want, known) {
 			t.Errorf("suppressed: %+v", known)
 		}
 	}
@@ -153,11 +154,12 @@ func TestBaseline(t *testing.T) {
 		{.02, .09, map[string]string{}},
 		{0, -1, map[string]string{"baseline-leaked": "fresh"}},
 	} {
-		b := &Baseline{Source: before, Metrics: []query.Metric{query.Leaked}, Tolerance: c.tolerance, Stacks: c.stacks}
+		b := &Baseline{Sources: []*query.Source{before}, Metrics: []query.Metric{query.Leaked},
+			Tolerance: c.tolerance, Stacks: c.stacks}
 		if d := cmp.Diff(c.want, ask(t, &Gate{Baseline: b}, after)); d != "" {
 			t.Errorf("tolerance %v, of a stack %v:\n%s", c.tolerance, c.stacks, d)
 		}
-		b = &Baseline{Source: after, Metrics: b.Metrics, Tolerance: c.tolerance, Stacks: c.stacks}
+		b = &Baseline{Sources: []*query.Source{after}, Metrics: b.Metrics, Tolerance: c.tolerance, Stacks: c.stacks}
 		if d := cmp.Diff(map[string]string{}, ask(t, &Gate{Baseline: b}, after)); d != "" {
 			t.Errorf("against itself:\n%s", d)
 		}
@@ -183,7 +185,7 @@ func TestMissing(t *testing.T) {
 			for what, got := range map[string]map[string]string{
 				"limit": ask(t, &Gate{Limits: limits, AllowLost: allow}, s),
 				"baseline": ask(t, &Gate{AllowLost: allow,
-					Baseline: &Baseline{Source: s, Metrics: []query.Metric{query.Leaked}}}, whole),
+					Baseline: &Baseline{Sources: []*query.Source{s}, Metrics: []query.Metric{query.Leaked}}}, whole),
 			} {
 				if d := cmp.Diff(want, got); d != "" {
 					t.Errorf("%+v, allowed %v, %s:\n%s", p, allow, what, d)
@@ -193,5 +195,29 @@ func TestMissing(t *testing.T) {
 	}
 	if got := ask(t, &Gate{Limits: []Limit{{query.Leaked, 1}}}, whole); len(got) > 0 {
 		t.Errorf("a complete recording fails: %v", got)
+	}
+}
+
+// TestRunsFail: an error of any of several runs is an error of all.
+func TestRunsFail(t *testing.T) {
+	t.Parallel()
+	rules, err := query.ParseSuppressions(strings.NewReader("leak:broad$\n"), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gate{NoGrowth: true, Known: query.LeakFilter{Rules: rules},
+		Question: func(*query.Source) (*query.Query, error) { return &query.Query{}, nil }}
+	broad := (&program{name: "broad", leaks: []leak{{"f", 1}}}).record(t) // whose main the rule matches
+	other := (&program{name: "other", leaks: []leak{{"f", 1}}}).record(t)
+	if _, _, err := g.AskRuns(t.Context(), []*query.Source{broad}); err == nil {
+		t.Fatal("the rule is not too broad")
+	}
+	if _, _, err := g.AskRuns(t.Context(), []*query.Source{other}); err != nil {
+		t.Fatal(err)
+	}
+	for _, runs := range [][]*query.Source{{broad, other}, {other, broad}} {
+		if _, _, err := g.AskRuns(t.Context(), runs); err == nil {
+			t.Error("the error of a run is lost")
+		}
 	}
 }

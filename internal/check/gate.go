@@ -47,6 +47,9 @@ func (g *Gate) Empty() bool {
 	return len(g.Limits) == 0 && !g.NoGrowth && !g.NoMismatches && g.Baseline == nil
 }
 
+// AboutLeaks reports whether a limit is about leaks or growth, so that suppressions matter.
+func (g *Gate) AboutLeaks() bool { return g.NoGrowth || slices.ContainsFunc(g.metrics(), isLeak) }
+
 // Kind is what a check is about.
 type Kind uint8
 
@@ -65,18 +68,27 @@ type Check struct {
 	Kind   Kind
 	Metric query.Metric
 	Failed bool
-	// of StackBase: the growth of the stack that grew most; of Growth: number of growing stacks; of Mismatches: blocks
+	// Of StackBase: the growth of the stack that grew most; of Growth: number of growing stacks; of Mismatches: blocks
 	Value uint64
 	Limit uint64
 	Base  uint64 // the baseline's value of all stacks
+	// Runs are the values in repeated runs, or the one value, and BaseRuns those of the baseline. Exceeded is the
+	// number of runs in which a limit does not hold. Chance, of Base, is the probability that noise alone makes the
+	// values of this size; NotKnown says that noise is not known, since there is one run of either, and Few that no
+	// result of so few runs is certain.
+	Runs, BaseRuns []uint64
+	Exceeded       int
+	Chance         float64
+	NotKnown, Few  bool
 	// Estimate says that the value is an estimate from samples. Error is its standard error, if known.
 	Estimate  bool
 	Error     float64
 	NotJudged uint64 // of Mismatches: deallocations of the parent process's blocks
 	// Missing says, in sentences, what is missing in the recording.
 	Missing []string
-	Stacks  []Stack // that make up the excess, largest first
-	More    int     // number of further stacks that have a part in the value
+	Source  *query.Source // the run that the stacks are of; nil: they have none
+	Stacks  []Stack       // that make up the excess, largest first
+	More    int           // number of further stacks that have a part in the value
 }
 
 // Name is the check's name: that of its flag, and for a baseline the metric.
@@ -114,10 +126,10 @@ type Stack struct {
 	Suspect *query.Suspect // of Growth
 }
 
-// Result is the result for one recording.
+// Result is the result for one recording, or for repeated runs.
 type Result struct {
 	File       string
-	Source     *query.Source // open while the result is shown; nil if it could not be opened
+	Source     *query.Source // the first run; open while the result is shown; nil if it could not be opened
 	Err        error         // why it could not be checked
 	Checks     []Check
 	Suppressed []query.Suppression
@@ -130,34 +142,7 @@ func (r *Result) OK() bool {
 
 // Ask checks a recording.
 func (g *Gate) Ask(ctx context.Context, s *query.Source) ([]Check, []query.Suppression, error) {
-	now, err := g.measure(ctx, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	list := []Check{g.complete(now)}
-	for _, l := range g.Limits {
-		list = append(list, now.limit(l))
-	}
-	if g.Baseline != nil {
-		b := g.Baseline
-		if b.measured == nil {
-			if b.measured, err = g.measure(ctx, b.Source); err != nil {
-				return nil, nil, err
-			}
-		}
-		list = append(list, b.compare(b.measured, now)...)
-	}
-	if g.NoGrowth {
-		c, err := g.growth(ctx, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, c)
-	}
-	if g.NoMismatches {
-		list = append(list, mismatches(s))
-	}
-	return list, now.rules.Rules(), nil
+	return g.AskRuns(ctx, []*query.Source{s})
 }
 
 // mismatches checks the whole recording, whatever the question selects.
@@ -172,20 +157,9 @@ func mismatches(s *query.Source) Check {
 	return c
 }
 
-// complete checks that no event is missing.
-func (g *Gate) complete(m *measured) Check {
-	c := Check{Kind: Complete, Missing: missing(m.s, m.q, m.missing)}
-	if b := g.Baseline; b != nil {
-		for _, text := range missing(b.Source, m.q, "") {
-			c.Missing = append(c.Missing, "baseline: "+text)
-		}
-	}
-	c.Failed = len(c.Missing) > 0 && !g.AllowLost
-	return c
-}
-
 func (g *Gate) growth(ctx context.Context, m *measured) (Check, error) {
-	list, err := query.FindGrowth(ctx, m.s, m.q, query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime})
+	list, err := query.FindGrowth(ctx, m.s, m.q, query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime,
+		Broad: g.Known.Broad})
 	c := Check{Kind: Growth, Metric: query.Live, Value: uint64(len(list)), Failed: len(list) > 0}
 	for i := range list {
 		x := &list[i]

@@ -37,8 +37,8 @@ func WriteGitHub(w io.Writer, r *Result, root string, style Style) error {
 			annotate(out, "", 0, title, text)
 		}
 		for k := range list {
-			file, line := place(r.Source.Frames(list[k].ID), root)
-			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(r.Source, c, &list[k], &style),
+			file, line := place(c.Source.Frames(list[k].ID), root)
+			annotate(out, file, line, title, text+"\n"+strings.TrimSuffix(stackText(c.Source, c, &list[k], &style),
 				"\n"))
 		}
 	}

@@ -88,7 +88,7 @@ func junitSuiteOf(r *Result, style *Style) junitSuite {
 		k := junitCase{Name: c.Name(), Class: class, Time: noTime, Out: escape.Terminal(c.Text(style.Exact))}
 		if c.Failed {
 			suite.Failures++
-			k.Failure = &junitProblem{Type: c.Name(), Message: k.Out, Text: stacksText(r.Source, c, style)}
+			k.Failure = &junitProblem{Type: c.Name(), Message: k.Out, Text: stacksText(c.Source, c, style)}
 			k.Out = ""
 		}
 		suite.Cases = append(suite.Cases, k)

@@ -16,7 +16,7 @@ type measured struct {
 	q       *query.Query
 	rules   *query.Suppressions
 	all     *query.Table // by stack: metrics that do not depend on suppressions; nil: not needed
-	leaks   *query.Leaks // nil: not needed
+	leaks   *query.Table // nil: not needed
 	missing string
 }
 
@@ -63,7 +63,7 @@ func (g *Gate) measure(ctx context.Context, s *query.Source) (*measured, error) 
 	}
 	if leaks {
 		if m.leaks, err = query.FindLeaks(ctx, s, q,
-			query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime}); err != nil {
+			query.LeakFilter{Rules: m.rules, Runtime: g.Known.Runtime, Broad: g.Known.Broad}); err != nil {
 			return nil, err
 		}
 		m.missing = m.leaks.Missing
@@ -172,7 +172,10 @@ func missing(s *query.Source, q *query.Query, more string) []string {
 	if more != "" && !slices.Contains(list, more) {
 		list = append(list, more)
 	}
-	if !p.Ended && len(list) == 0 {
+	switch {
+	case p.Live:
+		list = append(list, "the process is still running")
+	case !p.Ended && len(list) == 0:
 		list = append(list, "it does not reach the end of the process")
 	}
 	if h.LostEvents > 0 {

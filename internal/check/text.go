@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -51,26 +53,80 @@ func (c *Check) Text(exact bool) string {
 		}
 		return "not complete: " + escape.Terminal(strings.Join(c.Missing, "; "))
 	case Growth:
-		if c.Value == 0 {
+		switch {
+		case c.Value == 0:
 			return "no call stack kept growing"
+		case !c.Failed:
+			return "no call stack kept growing in more than half of the runs" + c.exceeded()
 		}
-		return humanize.Plural(c.Value, "call stack") + " kept growing"
+		return humanize.Plural(c.Value, "call stack") + " kept growing" + c.exceeded()
 	case Mismatches:
 		return c.mismatchText()
 	case Base:
-		return fmt.Sprintf("%s %s, baseline %s, limit %s%s", c.Metric, text(c.Value), text(c.Base), text(c.Limit),
-			beyond)
+		return fmt.Sprintf("%s %s%s, baseline %s%s, limit %s%s%s", c.Metric, text(c.Value), spread(c.Runs, text),
+			text(c.Base), spread(c.BaseRuns, text), text(c.Limit), beyond, c.certainty())
 	case StackBase:
 		return fmt.Sprintf("%s of one call stack grew by %s, limit %s%s", c.Metric, text(c.Value), text(c.Limit),
 			beyond)
 	}
-	return fmt.Sprintf("%s %s%s, limit %s%s", c.Metric, text(c.Value), c.estimate(exact), text(c.Limit), beyond)
+	if c.Failed {
+		beyond += c.exceeded()
+	}
+	return fmt.Sprintf("%s %s%s%s, limit %s%s", c.Metric, text(c.Value), c.estimate(exact), most(c.Runs, text),
+		text(c.Limit), beyond)
+}
+
+// exceeded says in which share of several runs a limit does not hold.
+func (c *Check) exceeded() string {
+	if n := len(c.Runs); n > 1 {
+		return fmt.Sprintf(" in %d of %d runs", c.Exceeded, n)
+	}
+	return ""
+}
+
+// spread says of what a value is the median.
+func spread(runs []uint64, text func(uint64) string) string {
+	least, most := slices.Min(runs), slices.Max(runs)
+	switch {
+	case len(runs) == 1:
+		return ""
+	case least == most:
+		return fmt.Sprintf(" in each of %d runs", len(runs))
+	}
+	return fmt.Sprintf(" (median of %d runs, %s to %s)", len(runs), text(least), text(most))
+}
+
+// most says of what a value is the largest.
+func most(runs []uint64, text func(uint64) string) string {
+	switch {
+	case len(runs) <= 1:
+		return ""
+	case slices.Min(runs) == slices.Max(runs):
+		return fmt.Sprintf(" in each of %d runs", len(runs))
+	}
+	return fmt.Sprintf(" at most in %d runs (median %s)", len(runs), text(median(runs)))
+}
+
+// certainty says how certain it is that a value exceeds that of the baseline.
+func (c *Check) certainty() string {
+	share := humanize.Percent(uint64(math.Round(c.Chance*1e6)), 1e6)
+	switch {
+	case c.Value <= c.Limit:
+		return ""
+	case c.NotKnown:
+		return " (single runs: noise is not known)"
+	case c.Few && c.Failed:
+		return fmt.Sprintf("; in every run, which noise alone does in %s of cases: more runs would be surer", share)
+	case c.Failed:
+		return fmt.Sprintf("; noise alone does this in %s of cases", share)
+	}
+	return fmt.Sprintf(", exceeded, but noise alone does this in %s of cases", share)
 }
 
 func (c *Check) mismatchText() string {
 	switch {
 	case c.Value > 0:
-		return humanize.Plural(c.Value, "mismatched deallocation") + ", see heaptap mismatches"
+		return humanize.Plural(c.Value, "mismatched deallocation") + c.exceeded() + ", see heaptap mismatches"
 	case c.NotJudged > 0:
 		return "no block was freed by the wrong function; not judged: " + humanize.Plural(c.NotJudged, "deallocation") +
 			" of blocks of the parent process"
@@ -137,13 +193,13 @@ func stackText(s *query.Source, c *Check, st *Stack, style *Style) string {
 		p.Value += " (" + p.Share + ")"
 	}
 	lines := []string{strings.Join(append([]string{p.Value}, p.Notes...), ", ")}
-	levels := s.Profile.Fold(st.ID, true, max(style.Frames, 0))
+	levels := s.Profile.NewFolding(owncode.Rules{}, false).Lines(st.ID)
 	for i := range levels.List {
 		if i == style.Frames {
-			lines = append(lines, "    … "+humanize.Plural(uint64(levels.All-i), "more frame"))
+			lines = append(lines, "    … "+humanize.Plural(uint64(len(levels.List)-i), "more frame"))
 			break
 		}
-		lines = append(lines, "    at "+frameText(&levels.List[i].Frame))
+		lines = append(lines, "    at "+frameText(levels.List[i].Frame))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

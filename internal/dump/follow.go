@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 )
 
 // followEvery is how often a Follower looks for new events.
@@ -93,13 +94,22 @@ type trail struct {
 	ended bool // the recording's end was reached
 }
 
+// name is what the recording is called between the events of several: the file; in a run, the program.
+func (t *trail) name() string {
+	if run.Of(t.path) == "" {
+		return filepath.Base(t.path)
+	}
+	p := t.r.Process()
+	return fmt.Sprintf("%s (process %d)", filepath.Base(p.Exe), p.PID)
+}
+
 // catchUp writes what is new. It returns false once nothing more can be written.
 func (t *trail) catchUp() bool {
 	f := t.f
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	if t.r == nil {
-		r, err := recording.Open(t.path)
+		r, err := run.OpenRecording(t.path)
 		if err != nil {
 			return f.err == nil // the file may appear later
 		}
@@ -114,7 +124,7 @@ func (t *trail) catchUp() bool {
 		return f.err == nil
 	}
 	if f.latest != t.path && f.latest != "" {
-		_, err := fmt.Fprintf(f.w, "==> %s <==\n", printable(filepath.Base(t.path)))
+		_, err := fmt.Fprintf(f.w, "==> %s <==\n", printable(t.name()))
 		f.fail(err)
 	}
 	f.latest = t.path

@@ -85,6 +85,7 @@ type Health struct {
 	FullSteps       uint64 // stacks that needed all registers to unwind; nothing is lost
 	BootAllocations uint64
 	LateEvents      uint64
+	StaticPrograms  uint64 `json:",omitempty"` // statically linked programs it executed: they ran unrecorded
 	// AllocCost and FreeCost are the agent's mean cost of an allocation and of a deallocation, in ns of a thread's
 	// time, over those that it timed; 0: none were timed.
 	AllocCost, FreeCost float64  `json:",omitempty"`

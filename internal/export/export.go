@@ -329,6 +329,9 @@ func (in *Input) Facts() []string {
 	if p.Sampling != (event.Sampling{}) {
 		add("sampled", p.Sampling.String()+" on average; values are estimates of all allocations, scaled already")
 	}
+	if own := in.Profile.Runtime; own.Blocks > 0 {
+		add("kept by the runtime, not leaked", fmt.Sprintf("%d bytes, %d blocks at the end", own.Bytes, own.Blocks))
+	}
 	for _, d := range in.Profile.Damage {
 		add("missing", d)
 	}

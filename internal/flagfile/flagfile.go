@@ -31,6 +31,11 @@ func Read(path string, known []string) (map[string][]string, error) {
 	}
 	var keys map[string]any
 	if err := toml.Unmarshal(b, &keys); err != nil {
+		var wrong toml.ParseError
+		if errors.As(err, &wrong) {
+			text := strings.TrimSuffix(wrong.Message, " for int64")
+			err = fmt.Errorf("line %d: %s", wrong.Position.Line, text)
+		}
 		return nil, errors.New(strings.Map(printable, err.Error())) // it quotes the file
 	}
 	values := map[string][]string{}

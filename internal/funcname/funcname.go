@@ -8,9 +8,31 @@ import (
 	"github.com/heaptap/heaptap/internal/escape"
 )
 
+// Bare returns a demangled name without its arguments, what follows them, and the return type that demanglers put
+// before template instances.
+func Bare(name string) string {
+	name = stripArguments(stripRustHash(name))
+	if i := strings.Index(name, "operator"); i >= 0 {
+		return name[beginning(name, i):] // std::ostream& ns::operator<< <ns::T>
+	}
+	return name
+}
+
+// Plain returns a demangled name as Bare does, and without template arguments.
+func Plain(name string) string {
+	name = Bare(name)
+	for {
+		shorter := foldTemplates(name)
+		if shorter == name {
+			return name
+		}
+		name = shorter
+	}
+}
+
 // Short shortens a demangled name to width columns, and escapes what would disturb a terminal. It first removes the
 // arguments, then writes well-known types of the standard library by their usual names, then folds template arguments,
-// the innermost ones first. What is still too long loses its middle.
+// the innermost ones first, then leaves out the outermost scopes. What is still too long loses its middle.
 func Short(name string, width int) string {
 	name = stripRustHash(escape.Terminal(name))
 	name = strings.TrimPrefix(name, "__GI_") // glibc's own name for what it exports
@@ -23,7 +45,41 @@ func Short(name string, width int) string {
 		}
 		name = shorter
 	}
-	return Middle(name, width)
+	return Middle(dropScopes(name, width), width)
+}
+
+// dropScopes replaces the outermost scopes of a name by an ellipsis until it fits: the end says most of what it is.
+// If the last name does not fit, it returns the name as it was.
+func dropScopes(name string, width int) string {
+	const separator, mark = "::", "…"
+	for rest := name; utf8.RuneCountInString(name) > width; {
+		at := scopeEnd(rest)
+		if at < 0 || strings.HasPrefix(rest[at+len(separator):], "operator()") {
+			return name
+		}
+		if rest = rest[at+len(separator):]; utf8.RuneCountInString(mark+separator+rest) <= width {
+			return mark + separator + rest
+		}
+	}
+	return name
+}
+
+// scopeEnd returns the index of the first :: that is not within brackets; -1 if there is none.
+func scopeEnd(s string) int {
+	depth := 0
+	for i := 0; i+1 < len(s); i++ {
+		switch s[i] {
+		case '<', '{', '(':
+			depth++
+		case '>', '}', ')':
+			depth--
+		case ':':
+			if depth == 0 && s[i+1] == ':' {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 var wellKnown = strings.NewReplacer(
@@ -64,7 +120,7 @@ func stripArguments(s string) string {
 			}
 			end := closing(s, i)
 			if end > 0 && strings.HasPrefix(s[end:], "::") { // a local class or lambda of this function
-				return s[:i] + stripArguments(s[end:])
+				return returnType(s[:i]) + stripArguments(s[end:])
 			}
 			if i == 0 {
 				return s
@@ -80,8 +136,13 @@ func returnType(s string) string {
 	if strings.Contains(s, "operator") {
 		return s
 	}
+	return s[beginning(s, len(s)):]
+}
+
+// beginning returns where the name that ends at end begins: after the last space before it that is not within brackets.
+func beginning(s string, end int) int {
 	depth := 0
-	for i := len(s) - 1; i >= 0; i-- {
+	for i := end - 1; i >= 0; i-- {
 		switch s[i] {
 		case '>', '}', ')':
 			depth++
@@ -89,11 +150,11 @@ func returnType(s string) string {
 			depth--
 		case ' ':
 			if depth == 0 {
-				return s[i+1:]
+				return i + 1
 			}
 		}
 	}
-	return s
+	return 0
 }
 
 // operatorAt reports whether the character at i belongs to an operator's name: operator<, operator>>, operator->.

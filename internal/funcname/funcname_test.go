@@ -25,6 +25,7 @@ func TestShort(t *testing.T) {
 		{"std::ostream& operator<< <char>(std::ostream&, char)", 60, "std::ostream& operator<< <char>"},
 		{"C::operator->()", 40, "C::operator->"},
 		{"f(int)::{lambda(char)#1}::operator()(char) const", 60, "f::{lambda(char)#1}::operator()"},
+		{"void f<int>(int)::{lambda(char)#1}::_FUN(char)", 60, "f<int>::{lambda(char)#1}::_FUN"},
 		{"std::vector<" + str + ", std::allocator<" + str + " > >::push_back(" + str + " const&)", 80,
 			"std::vector<std::string, std::allocator<std::string > >::push_back"},
 		{"std::vector<" + str + ", std::allocator<" + str + " > >::push_back(" + str + " const&)", 60,

@@ -16,6 +16,20 @@ func Size(n uint64) string {
 	return scaled(n) + "B"
 }
 
+// Binary formats a number of bytes that is a power of two, or 0: 64 B, 4 KiB, 1 MiB.
+func Binary(n uint64) string {
+	const prefixes = "KMGTPE"
+	i := -1
+	for n >= 1024 && n%1024 == 0 && i < len(prefixes)-1 {
+		n /= 1024
+		i++
+	}
+	if i < 0 {
+		return strconv.FormatUint(n, 10) + " B"
+	}
+	return strconv.FormatUint(n, 10) + " " + prefixes[i:i+1] + "iB"
+}
+
 // Short formats a count in few characters: 950, 12.3 k, 4.56 M.
 func Short(n uint64) string {
 	if n < 10_000 {
@@ -68,10 +82,13 @@ func Number(n uint64) string {
 	return b.String()
 }
 
-// Plural formats a count and its noun: 1 block, 2,000 blocks.
+// Plural formats a count and its noun: 1 block, 2,000 blocks, 3 branches.
 func Plural(n uint64, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "s"):
+		noun += "e"
 	}
 	return Number(n) + " " + noun + "s"
 }

@@ -20,6 +20,11 @@ func TestFormats(t *testing.T) {
 			t.Errorf("Short(%d) = %q, want %q", n, got, want)
 		}
 	}
+	for noun, want := range map[string]string{"block": "2 blocks", "branch": "2 branches", "process": "2 processes"} {
+		if got := Plural(2, noun); got != want || Plural(1, noun) != "1 "+noun {
+			t.Errorf("Plural(2, %q) = %q, want %q", noun, got, want)
+		}
+	}
 	for n, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1500: "1.50 µs", 2e6: "2.00 ms", 1.5e9: "1.50 s",
 		61e9: "1 min 01 s", 3723e9: "1 h 02 min", -1: "?"} {
 		if got := Duration(n); got != want {

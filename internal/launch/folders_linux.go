@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/run"
 	"golang.org/x/sys/unix"
 )
 
@@ -102,22 +103,27 @@ func countMarks(dir string) map[string]int {
 	return count
 }
 
-// Output is where recordings go: a template whose folder exists and can be written to.
+// Output is where a run goes: a template whose folder exists and can be written to.
 type Output struct {
-	Template string // absolute; "" in its last part stands for the default name
+	Template string // absolute
 	Dir      string
+	// Programs says that each program is recorded to a file of its own, because the template names programs.
+	Programs bool
 }
 
-// DefaultName is the name of a recording when none is given: program and process id.
+// DefaultName is the name of a run when none is given: command and process id.
 const DefaultName = "%n.%p.htap"
 
-// ResolveOutput checks -o before anything is started: an existing folder (or a name that ends in a slash) takes
-// recordings under the default name; anything else is a name in which %p stands for the process id, %n for the
-// program's name, %r for its rank in an MPI job, %h for the host and %% for a percent sign.
+// ResolveOutput checks -o before anything is started: an existing folder that is not a run, or a name that ends in a
+// slash, takes runs under the default name; anything else is a name in which %p stands for the process id, %n for the
+// program's name, %r for its rank in an MPI job, %h for the host and %% for a percent sign. A name with %p or %n is of
+// programs, any other is of the run: rank and host are the same for all programs of a run. A missing folder is made.
 func ResolveOutput(output string) (Output, error) {
+	programs := namesPrograms(output)
 	if output == "" {
 		output = DefaultName
-	} else if st, err := os.Stat(output); err == nil && st.IsDir() || strings.HasSuffix(output, "/") {
+	} else if st, err := os.Stat(output); strings.HasSuffix(output, "/") || err == nil && st.IsDir() &&
+		!run.Is(output) {
 		output = filepath.Join(output, DefaultName)
 	}
 	if err := checkTemplate(filepath.Base(output)); err != nil {
@@ -134,10 +140,14 @@ func ResolveOutput(output string) (Output, error) {
 		}
 	}
 	st, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return Output{}, fmt.Errorf("-o %s: the folder %s cannot be made: %w; name another with -o", output, dir,
+				reason(err))
+		}
+		st, err = os.Stat(dir)
+	}
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return Output{}, fmt.Errorf("-o %s: the folder %s does not exist; make it first, or name another with -o",
-			output, dir)
 	case err != nil:
 		return Output{}, fmt.Errorf("-o %s: %w", output, reason(err))
 	case !st.IsDir():
@@ -154,13 +164,25 @@ func ResolveOutput(output string) (Output, error) {
 	if err != nil {
 		return Output{}, fmt.Errorf("cannot write recordings to %s: %w; name another folder with -o", dir, reason(err))
 	}
-	if !strings.Contains(filepath.Base(abs), "%") {
-		if st, err := os.Stat(abs); err == nil && !st.Mode().IsRegular() {
-			return Output{}, fmt.Errorf("-o %s: exists and is not a regular file; a recording cannot be written to it",
-				output)
+	if !strings.Contains(abs, "%") {
+		if err := run.CheckReplaceable(abs); err != nil {
+			return Output{}, fmt.Errorf("-o %w", err)
 		}
 	}
-	return Output{Template: abs, Dir: dir}, nil
+	return Output{Template: abs, Dir: dir, Programs: programs}, nil
+}
+
+// namesPrograms reports whether a template has a placeholder that differs between the programs of a run.
+func namesPrograms(template string) bool {
+	for i := 0; i+1 < len(template); i++ {
+		if template[i] == '%' {
+			i++
+			if template[i] == 'p' || template[i] == 'n' {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func checkTemplate(name string) error {

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"syscall"
 	"time"
+
+	"github.com/heaptap/heaptap/internal/run"
 )
 
 // toRecorder is a line from run to the recorder. One field is set.
@@ -24,7 +26,8 @@ type toRecorder struct {
 type RecorderConfig struct {
 	RunPID     int
 	RunDir     string
-	Output     string // template, absolute
+	Output     string    // template, absolute
+	Unit       *run.Info `json:",omitempty"` // what the run is, if it is kept as one unit; nil: a file for each program
 	OutputMode fs.FileMode
 	Taken      []string `json:",omitempty"` // recordings that must not be replaced, when the run's recorder has died
 	SpillDir   string
@@ -74,7 +77,7 @@ type RecorderReady struct {
 
 // Recording is one recording of the run.
 type Recording struct {
-	Path    string
+	Path    string // its address, see run.OpenRecording
 	PID     int
 	Main    bool   // of the process that run started, and of images that it executed
 	Program string // base name of the executable
@@ -83,8 +86,10 @@ type Recording struct {
 	Lost    uint64
 	Dropped bool   `json:",omitempty"` // it had fewer events than MinEvents and was removed
 	Peak    uint64 // bytes
-	Leaked  uint64 // bytes
-	Unseen  string `json:",omitempty"` // a sentence on allocations that went past the agent
+	// Resident is the largest resident set, in bytes; 0: not known.
+	Resident int64  `json:",omitempty"`
+	Leaked   uint64 // bytes
+	Unseen   string `json:",omitempty"` // a sentence on allocations that went past the agent
 }
 
 // Settled says that everything about processes that have ended is written.

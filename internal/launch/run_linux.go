@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/run"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,6 +25,7 @@ type Config struct {
 	Output     Output
 	OutputMode fs.FileMode // the recordings' permissions; 0: only their owner may read them
 	SpillLimit int64
+	Version    string // of heaptap
 	// Allocator is a library that is preloaded behind the agent; "": none.
 	Allocator string
 	// Preload are further libraries that are preloaded, behind it.
@@ -64,14 +67,51 @@ type Config struct {
 type Result struct {
 	Status     int // what run is to end with
 	Recordings []Recording
+	Run        string // the run's path, if it is kept as one unit and something was recorded
 	// Recorded is false if nothing was to be recorded, and the user was told so.
-	Recorded    bool
+	Recorded bool
+	// Named is true if the command was recorded, or need not be: it stands for others, as a shell does, or the user has
+	// chosen others.
+	Named       bool
 	Wall        time.Duration // from the target's start to its end
 	Complete    time.Duration // from the target's start until everything was written; 0: that was not waited for
 	TargetCPU   time.Duration // of the target and the children that it waited for
 	RecorderCPU time.Duration
 	RecorderRSS int64
 	Running     []int // processes that outlived the target and are still being recorded
+}
+
+// Settle names the run's only recording by its file, if the run is one.
+func (r *Result) Settle() {
+	st, err := os.Stat(r.Run)
+	if r.Run == "" || err != nil || st.IsDir() {
+		return
+	}
+	for i := range r.Recordings {
+		if run.Of(r.Recordings[i].Path) == r.Run {
+			r.Recordings[i].Path = r.Run
+		}
+	}
+}
+
+// Matters returns the place of the recording of the program that matters in Recordings, and why it is that one; -1 if
+// the run is not kept as one unit, or nothing was recorded.
+func (r *Result) Matters() (i int, why string) {
+	if r.Run == "" {
+		return -1, ""
+	}
+	whole, err := run.Open(r.Run)
+	if err != nil {
+		return -1, ""
+	}
+	defer whole.Close()
+	n, why, _ := whole.Matters()
+	for i := range r.Recordings {
+		if n >= 0 && (whole.IsRecording() || strings.HasSuffix(r.Recordings[i].Path, "/"+whole.Programs()[n].Member)) {
+			return i, why
+		}
+	}
+	return -1, ""
 }
 
 // Run starts a recorder and the target, waits, and tells how it went. An error is a StatusError and means that the
@@ -189,6 +229,9 @@ func (s *session) prepare(env []string) ([]string, error) {
 		MinEvents: s.config.MinEvents,
 		Command:   s.config.Command, CommandTime: s.config.CommandTime,
 	}
+	if !s.config.Output.Programs {
+		s.recorderConfig.Unit = s.describe(env)
+	}
 	s.recorder, err = startRecorder(s.recorderConfig)
 	if err != nil {
 		discardRunFolder(runDir)
@@ -214,6 +257,19 @@ func (s *session) prepare(env []string) ([]string, error) {
 		env = setTo(env, name, value)
 	}
 	return withChanges(env, before), nil
+}
+
+// describe says what the run is.
+func (s *session) describe(env []string) *run.Info {
+	info := run.NewInfo()
+	info.Command, info.Started = s.config.Args, time.Now()
+	info.Folder, _ = os.Getwd()
+	info.Host, _ = os.Hostname()
+	info.Version, info.Chosen = s.config.Version, s.config.Chosen != ""
+	if rank, ok := event.Rank(env); ok {
+		info.Rank = strconv.FormatUint(rank, 10)
+	}
+	return &info
 }
 
 // abandon undoes prepare: the target did not start.
@@ -400,6 +456,9 @@ func (s *session) end(end MainEnd, usage *unix.Rusage) {
 func (s *session) hear(m fromRecorder) {
 	if m.Started != nil {
 		s.begun = append(s.begun, *m.Started)
+	}
+	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.recorderConfig.Unit != nil {
+		s.result.Run = cmp.Or(run.Of(rec.Path), s.result.Run)
 	}
 	if rec := cmp.Or(m.Started, m.Finished); rec != nil && s.config.OnRecording != nil {
 		s.config.OnRecording(*rec, m.Finished != nil)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/run"
 	"golang.org/x/sys/unix"
 )
 
@@ -43,6 +44,7 @@ func (s *session) settle() {
 		return
 	}
 	s.collect()
+	defer func() { s.result.Named = s.named() }()
 	Step(StepRunSettled)
 	s.console.Clear()
 	complete := time.Since(s.started)
@@ -81,6 +83,13 @@ func (s *session) settle() {
 			"it may be static, setuid, clean its environment, live under a seccomp filter that heaptap does not "+
 			"know, or may not read %s", s.runDir)
 	}
+}
+
+// named returns Result.Named.
+func (s *session) named() bool {
+	isMain := func(r Recording) bool { return r.Main }
+	return s.config.Chosen != "" || run.Passes(s.config.Args) || slices.ContainsFunc(s.begun, isMain) ||
+		slices.ContainsFunc(s.result.Recordings, isMain)
 }
 
 // isErrorOfRecording says whether a note repeats a recording's error, which the summary shows with that recording.
@@ -190,6 +199,12 @@ func (s *session) rescue() {
 		}
 		config := s.recorderConfig
 		config.Taken = s.taken(spoolPID(spool))
+		if config.Unit != nil {
+			config.Unit.Pid = s.pid
+			if s.result.Run != "" {
+				config.Output = strings.ReplaceAll(s.result.Run, "%", "%%")
+			}
+		}
 		recordings, err := s.config.Rescue(context.Background(), spool, config, spoolPID(spool) == s.pid, end)
 		if err != nil {
 			s.console.Warn("cannot make a recording of %s: %v; the spool stays where it is", spool, err)
@@ -198,6 +213,9 @@ func (s *session) rescue() {
 		os.Remove(spool)
 		for i := range recordings {
 			recordings[i].Main = recordings[i].PID == s.pid
+			if config.Unit != nil {
+				s.result.Run = cmp.Or(run.Of(recordings[i].Path), s.result.Run)
+			}
 		}
 		s.result.Recordings = append(s.result.Recordings, recordings...)
 	}

@@ -49,11 +49,14 @@ const (
 )
 
 type segment struct {
-	slots  []slot
+	slots  []slot  // noSlots before the first block
 	region *region // that slots lie in, or nil
 	count  int
 	limit  int
 }
+
+// noSlots are the slots of every segment that has had no block. Nobody writes to them.
+var noSlots [groupMask + 1]slot
 
 type table struct {
 	segs  [segments]segment
@@ -66,10 +69,20 @@ type table struct {
 func newTable() *table {
 	t := &table{}
 	for i := range t.segs {
-		n := firstSlots + firstSlots*i/(2*segments)
-		t.segs[i] = segment{slots: make([]slot, n), limit: n / 2}
+		t.segs[i].slots = noSlots[:]
 	}
 	return t
+}
+
+// first returns how many slots a segment begins with. Most processes of a build or a script have few blocks: a segment
+// gets its slots with the first one.
+func (t *table) first(g *segment) int {
+	for i := range t.segs {
+		if &t.segs[i] == g {
+			return firstSlots + firstSlots*i/(2*segments)
+		}
+	}
+	return firstSlots // not reached
 }
 
 // Allocators give out neighbouring addresses one after the other, and programs free them in much the same order. So
@@ -187,6 +200,9 @@ func (t *table) release() {
 func (t *table) grow(g *segment) {
 	old := g.slots
 	n := len(old) + len(old)/2
+	if g.limit == 0 {
+		n = t.first(g)
+	}
 	slots, region := t.arena.slots(n)
 	for k := range old {
 		key := old[k].key

@@ -24,6 +24,8 @@ const (
 
 // Merger sums up recordings. It is not safe for concurrent use.
 type Merger struct {
+	// Running says that recordings of processes that still run may be added as they are.
+	Running  bool
 	align    Align
 	forest   *forest
 	accounts []account // by node; 0: unknown stacks
@@ -54,7 +56,10 @@ func (m *Merger) Inputs() int { return len(m.inputs) }
 // Add adds a recording, which may be a merged one. name is its name in the list of inputs. After an error, nothing of
 // it was added.
 func (m *Merger) Add(ctx context.Context, name string, r *recording.Reader) error {
-	if !r.Complete() {
+	switch {
+	case r.Live() && !m.Running:
+		return fmt.Errorf("%s: is still being recorded", name)
+	case !r.Complete() && !(r.Live() && len(r.Damage()) == 0):
 		return fmt.Errorf("%s: the recording is not whole: %s", name, r.Damage()[0])
 	}
 	sum, err := r.Tally()
@@ -92,11 +97,13 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 	}
 	t, pr, e := &sum.Totals, r.Process(), p.Ending
 	in := recording.Input{File: name, PID: pr.PID, Exe: pr.Exe, Args: pr.Args, Host: pr.Host, Started: pr.Started,
-		End: p.Duration, Status: e.How(),
-		Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents,
+		End: p.Duration, Status: e.How(), Threads: len(r.Threads()), Events: t.Events, Lost: e.Health.LostEvents,
 		Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations, Temporary: t.Temporary,
 		PeakBytes: t.Peak.Bytes, PeakBlocks: t.Peak.Blocks, PeakTime: t.Peak.Time, LeakedBytes: t.LeakedBytes(),
 		LeakedBlocks: t.LeakedBlocks(), RuntimeBytes: p.Runtime.Bytes, RuntimeBlocks: p.Runtime.Blocks, PeakRSS: -1}
+	if r.Live() {
+		in.Status = "still running"
+	}
 	if s, ok := p.PeakRSS(); ok {
 		in.PeakRSS = s.RSS
 	}
@@ -255,10 +262,10 @@ func (m *Merger) addProcess(r *recording.Reader) {
 	e, _ := r.Ending()
 	h, o := &m.health, &e.Health
 	for to, n := range map[*uint64]uint64{&h.LostEvents: o.LostEvents, &h.TruncatedStacks: o.TruncatedStacks,
-		&h.BadCFI:        o.BadCFI,
-		&h.GuessedFrames: o.GuessedFrames, &h.TableFull: o.TableFull, &h.NoThread: o.NoThread,
-		&h.SpilledChunks: o.SpilledChunks, &h.Waits: o.Waits,
-		&h.FullSteps: o.FullSteps, &h.BootAllocations: o.BootAllocations, &h.LateEvents: o.LateEvents} {
+		&h.BadCFI: o.BadCFI, &h.GuessedFrames: o.GuessedFrames, &h.TableFull: o.TableFull, &h.NoThread: o.NoThread,
+		&h.SpilledChunks: o.SpilledChunks, &h.Waits: o.Waits, &h.FullSteps: o.FullSteps,
+		&h.BootAllocations: o.BootAllocations, &h.LateEvents: o.LateEvents,
+		&h.StaticPrograms: o.StaticPrograms} {
 		*to += n
 	}
 	for _, n := range o.Notes {
@@ -341,8 +348,7 @@ func (m *Merger) status() string {
 			counts[s]++
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(counts), func(a,
-		b string) int {
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 	switch {

@@ -48,7 +48,7 @@ type action func(ctx context.Context, w io.Writer, s *query.Source) (over int, e
 
 // atEnd returns the monitor's action when the run has ended; nil: none.
 func (m *monitor) atEnd() action {
-	o := view.QueryOptions{Options: view.Options{Width: 100}}
+	o := view.QueryOptions{}
 	quiet := func(write func(context.Context, io.Writer, *query.Source) error) action {
 		return func(ctx context.Context, w io.Writer, s *query.Source) (int, error) { return 0, write(ctx, w, s) }
 	}

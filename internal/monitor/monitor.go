@@ -5,6 +5,7 @@
 package monitor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/reply"
+	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
@@ -276,7 +278,7 @@ func (all *Monitors) Command() (string, time.Duration) {
 func (m *monitor) file(path string, pid int) string {
 	name := m.options["file"]
 	if name == "" && m.name == "periodic" {
-		name = strings.TrimSuffix(path, ".htap") + ".periodic.csv"
+		name = strings.TrimSuffix(cmp.Or(run.Of(path), path), ".htap") + ".periodic.csv"
 	}
 	if name == "" {
 		return ""

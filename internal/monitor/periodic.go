@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 )
 
 // periodicEvery is the interval at which the file of the periodic monitor is written.
@@ -177,7 +178,7 @@ func (t *periodicTrail) follow(m *monitor) {
 // catchUp writes the periods of new events.
 func (t *periodicTrail) catchUp() error {
 	if t.r == nil {
-		r, err := recording.Open(t.path)
+		r, err := run.OpenRecording(t.path)
 		if err != nil {
 			return nil // it may appear later
 		}

@@ -219,17 +219,10 @@ func OpenRegular(path string) (*os.File, error) {
 // symbolic link only if the user or root created the link. It opens a device as it is. Under sudo the file belongs to
 // the user who called sudo.
 func Create(path string, mode fs.FileMode) (*os.File, error) {
-	to := path
-	if st, err := os.Lstat(path); err == nil {
-		switch {
-		case st.Mode()&fs.ModeSymlink != 0 && linkIsTrusted(path):
-			if to, err = targetOf(path); err != nil {
-				return nil, err
-			}
-		case st.IsDir():
-			return nil, &fs.PathError{Op: "open", Path: path, Err: unix.EISDIR}
-		}
+	if st, err := os.Lstat(path); err == nil && st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: unix.EISDIR}
 	}
+	to, _ := Follow(path)
 	if st, err := os.Lstat(to); err == nil && st.Mode()&fs.ModeDevice != 0 {
 		// Only root can have created it.
 		return os.OpenFile(to, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -239,7 +232,7 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	// A file system without owners or permissions is not a reason not to record.
-	for _, err := range []error{giveToCaller(f), f.Chmod(mode.Perm())} {
+	for _, err := range []error{GiveToCaller(f), f.Chmod(mode.Perm())} {
 		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) &&
 			!errors.Is(err, errors.ErrUnsupported) {
 			f.Close()
@@ -253,7 +246,7 @@ func Create(path string, mode fs.FileMode) (*os.File, error) {
 // another user.
 func ModeOf(path string, otherwise fs.FileMode) fs.FileMode {
 	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !isOurs(st.Uid) {
+	if unix.Lstat(path, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || !Ours(st.Uid) {
 		return otherwise
 	}
 	return fs.FileMode(st.Mode & 0o777)
@@ -282,13 +275,27 @@ func linkIsTrusted(path string) bool {
 	if unix.Lstat(path, &st) != nil {
 		return false
 	}
-	return st.Uid == 0 || isOurs(st.Uid)
+	return st.Uid == 0 || Ours(st.Uid)
 }
 
-// isOurs says whether a user is this process's, or the one who called sudo.
-func isOurs(user uint32) bool {
+// Ours says whether a user is this process's, or the one who called sudo.
+func Ours(user uint32) bool {
 	uid, _, sudo := caller()
 	return user == uint32(os.Geteuid()) || sudo && user == uint32(uid)
+}
+
+// Follow returns where Create creates a file. replaces says that it will replace another user's symbolic link.
+func Follow(path string) (to string, replaces bool) {
+	if st, err := os.Lstat(path); err != nil || st.Mode()&fs.ModeSymlink == 0 {
+		return path, false
+	}
+	if !linkIsTrusted(path) {
+		return path, true
+	}
+	if to, err := targetOf(path); err == nil {
+		return to, false
+	}
+	return path, false
 }
 
 // targetOf follows links. Their target need not exist yet.
@@ -316,8 +323,8 @@ func caller() (uid, gid int, ok bool) {
 	return int(user), int(group), err == nil && wrong == nil && user != 0
 }
 
-// giveToCaller makes the user who called sudo the owner of a new file.
-func giveToCaller(f *os.File) error {
+// GiveToCaller makes the user who called sudo, if anybody did, the owner of a new file or folder.
+func GiveToCaller(f *os.File) error {
 	if uid, gid, ok := caller(); ok {
 		return f.Chown(uid, gid)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -13,12 +14,12 @@ import (
 // memory has run out: room for 64 threads that throw objects of 1 KiB (libsupc++/eh_alloc.cc).
 const emergencyPool = 72704
 
-// classify decides whether a stack is the runtime's: no function of the program is on it, or it is that of the C++
-// library's emergency pool, which the library's initialiser allocates, wherever the library is loaded from.
+// classify decides whether a stack is the runtime's: a function that keeps what it allocates (runtime.txt) is among the
+// innermost frames, or it is that of the C++ library's emergency pool, which the library's initialiser allocates,
+// wherever the library is loaded from.
 func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
-	l := p.lineage.of(p, s.ID)
-	truncated = l&isTruncated != 0
-	if l&hasFrames != 0 && l&(hasProgram|isTruncated) == 0 {
+	truncated = p.lineage.of(p, s.ID)&isTruncated != 0
+	if p.lineage.kept(p, s.ID) {
 		return Runtime, truncated
 	}
 	if n, ok := p.nodes.Get(s.ID); ok && s.ID != 0 {
@@ -33,24 +34,36 @@ func (p *Profile) classify(s *tally.Stack) (c Class, truncated bool) {
 // examined once, however deep the stacks are.
 type lineage struct {
 	known []traits // by node
+	pcs   map[uint32]traits
 	path  []uint32
 }
 
 type traits uint8
 
 const (
-	isKnown traits = 1 << iota
-	hasFrames
-	hasProgram  // a frame belongs to the program, not to the loader or a runtime
-	isTruncated // the unwinder could not reach the root
+	isKnown     traits = 1 << iota
+	isTruncated        // the unwinder could not reach the root
+	isDecided          // it is known whose the blocks are that are allocated here
+	isKept             // they are the runtime's
 )
+
+// at returns the traits of a node, to be changed; nil if its id is not plausible.
+func (l *lineage) at(p *Profile, node uint32) *traits {
+	if l.known == nil {
+		l.known = make([]traits, p.nodes.Len()+1) // ids have no gaps, unless the tree is forged
+	}
+	if uint64(node) < uint64(len(l.known)) {
+		return &l.known[node]
+	}
+	return nil
+}
 
 func (l *lineage) of(p *Profile, node uint32) traits {
 	var t traits
 	l.path = l.path[:0]
 	for {
-		if uint64(node) < uint64(len(l.known)) && l.known[node] != 0 {
-			t = l.known[node]
+		if at := l.at(p, node); at != nil && *at&isKnown != 0 {
+			t = *at & isTruncated
 			break
 		}
 		n, ok := p.nodes.Get(node)
@@ -61,23 +74,74 @@ func (l *lineage) of(p *Profile, node uint32) traits {
 		node = n.Parent
 	}
 	for _, id := range slices.Backward(l.path) {
-		n, _ := p.nodes.Get(id)
-		pc, _ := p.symbols.reader.PCs().Get(n.PC)
-		t |= isKnown | hasFrames
-		if pc.Module == 0 || !p.symbols.runtime[pc.Module] {
-			t |= hasProgram
-		}
-		if n.Truncated {
+		if n, _ := p.nodes.Get(id); n.Truncated {
 			t |= isTruncated
 		}
-		if l.known == nil {
-			l.known = make([]traits, p.nodes.Len()+1) // ids have no gaps, unless the tree is forged
-		}
-		if uint64(id) < uint64(len(l.known)) {
-			l.known[id] = t
+		if at := l.at(p, id); at != nil {
+			*at |= isKnown | t
 		}
 	}
 	return t
+}
+
+// kept reports whether a function that keeps what it allocates is among the innermost frames of a stack.
+func (l *lineage) kept(p *Profile, node uint32) bool {
+	t := isDecided // without frames: the program's
+	l.path = l.path[:0]
+	for {
+		if at := l.at(p, node); at != nil && *at&isDecided != 0 {
+			t = *at
+			break
+		}
+		n, ok := p.nodes.Get(node)
+		if node == 0 || !ok {
+			break
+		}
+		l.path = append(l.path, node)
+		if x := l.pc(p, n.PC); x&isDecided != 0 {
+			t = x
+			break
+		}
+		node = n.Parent
+	}
+	for _, id := range l.path {
+		if at := l.at(p, id); at != nil {
+			*at |= t & (isDecided | isKept)
+		}
+	}
+	return t&isKept != 0
+}
+
+// pc returns isKept if one of a pc's frames keeps what it allocates, isDecided if one is not the runtime's, and 0 if
+// the caller decides.
+func (l *lineage) pc(p *Profile, pc uint32) traits {
+	if t, ok := l.pcs[pc]; ok {
+		return t
+	}
+	if l.pcs == nil {
+		l.pcs = make(map[uint32]traits)
+	}
+	t := p.symbols.decide(pc)
+	l.pcs[pc] = t
+	return t
+}
+
+func (s *symbols) decide(pc uint32) traits {
+	at, _ := s.reader.PCs().Get(pc)
+	k := s.keepers[at.Module]
+	frames := s.reader.Frames(pc)
+	if len(frames) == 0 {
+		frames = []event.Frame{{}}
+	}
+	for i := range frames {
+		switch name := frames[i].Function; {
+		case k.keeps(name):
+			return isDecided | isKept
+		case !k.system && !owncode.InStandardLibrary(&owncode.Frame{Function: name, File: frames[i].File}):
+			return isDecided
+		}
+	}
+	return 0
 }
 
 func (p *Profile) isPool(s *tally.Stack, pc uint32, at event.PC) bool {

@@ -14,7 +14,15 @@ var InputMetrics = []InputMetric{
 	{"peak", true, func(i *recording.Input) uint64 { return i.PeakBytes }},
 	{"bytes", true, func(i *recording.Input) uint64 { return i.Bytes }},
 	{"allocations", false, func(i *recording.Input) uint64 { return i.Allocations }},
-	{"leaked", true, func(i *recording.Input) uint64 { return i.LeakedBytes }},
+	{"leaked", true, func(i *recording.Input) uint64 { return OwnLeak(i).Bytes }},
+}
+
+// OwnLeak returns what a process of a merged recording leaked, without what the runtime keeps.
+func OwnLeak(i *recording.Input) Leak {
+	return Leak{
+		i.LeakedBytes - min(i.RuntimeBytes, i.LeakedBytes),
+		i.LeakedBlocks - min(i.RuntimeBlocks, i.LeakedBlocks),
+	}
 }
 
 // InputSpread says how much the inputs of a merged recording differ in a metric.

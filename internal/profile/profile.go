@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -17,6 +18,7 @@ type Profile struct {
 	Process  event.Process
 	Ending   recording.Ending
 	Ended    bool              // false: the recording does not reach the end of the process
+	Live     bool              // the process was still being recorded when the file was read
 	Damage   []string          // what is missing in the file
 	Folded   recording.Folded  // the events of which only sums remain
 	Merged   *recording.Merged // of a merged recording; else nil
@@ -26,10 +28,12 @@ type Profile struct {
 	Threads  []Thread
 	Stacks   []Stack // by id; without those that have neither allocations nor failures
 	Samples  []event.Sample
-	Marks    []event.Mark // in order of time
-	Modules  []event.Module
-	Leaked   Leak
-	Runtime  Leak // the runtime's part of what is leaked
+	// ResidentSets are what the resident set consisted of, each time that it was read, by time.
+	ResidentSets []ResidentSet
+	Marks        []event.Mark // in order of time
+	Modules      []event.Module
+	Leaked       Leak // by the program
+	Runtime      Leak // live at the end, too, but the runtime's
 	// Unmatched are the deallocations that ended no block, Totals.Unmatched in number.
 	Unmatched   []Unmatched
 	StackMemory []StackMemory // of the threads' own stacks, the deepest first
@@ -52,7 +56,8 @@ type Profile struct {
 // Leak is memory that was live at the end.
 type Leak struct{ Bytes, Blocks uint64 }
 
-func (l *Leak) add(o Leak) {
+// Add adds other memory.
+func (l *Leak) Add(o Leak) {
 	l.Bytes += o.Bytes
 	l.Blocks += o.Blocks
 }
@@ -79,7 +84,7 @@ type Class uint8
 // The classes of stacks.
 const (
 	Program Class = iota
-	Runtime       // the loader's or a language's runtime's own
+	Runtime       // a function that keeps what it allocates: see runtime.txt
 )
 
 func (c Class) String() string {
@@ -99,11 +104,13 @@ func Load(r *recording.Reader) (*Profile, error) {
 		Samples: r.Samples(), Marks: r.Marks(), Modules: r.Modules(), nodes: r.Nodes()}
 	p.Major, p.Minor = r.Version()
 	p.Ending, p.Ended = r.Ending()
-	p.Leaked = Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}
-	p.Damage = r.Damage()
+	p.Damage, p.Live = r.Damage(), r.Live()
 	p.Folded = r.Folded()
 	p.Merged = r.Merged()
 	p.Duration = max(p.Ending.End, sum.Totals.LastTime)
+	if n := len(p.Samples); p.Live && n > 0 {
+		p.Duration = max(p.Duration, p.Samples[n-1].Time)
+	}
 	for i, t := range r.Threads() {
 		th := Thread{Index: i, Thread: t}
 		if i < len(sum.Threads) {
@@ -115,6 +122,7 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.Counts = r.Counts()
 	p.Mismatches = p.dropFalsePairs(r.Pairs())
 	p.Pools = r.Pools()
+	p.ResidentSets = residentSets(r.Resident())
 	p.StackMemory = stackMemory(r.StackUse())
 	for _, s := range sum.Stacks {
 		if s.Allocations == 0 && s.Failed == 0 {
@@ -123,17 +131,13 @@ func Load(r *recording.Reader) (*Profile, error) {
 		st := Stack{Stack: s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
 		st.Class, st.Truncated = p.classify(&s)
 		if st.Class == Runtime {
-			p.Runtime.add(st.Leaked)
+			p.Runtime.Add(st.Leaked)
 		}
 		p.Stacks = append(p.Stacks, st)
 	}
-	if p.Merged != nil && p.Merged.Imported() == "" {
-		// Which blocks are the runtime's is known from the processes.
-		p.Runtime = Leak{}
-		for i := range p.Merged.Inputs {
-			p.Runtime.add(Leak{p.Merged.Inputs[i].RuntimeBytes, p.Merged.Inputs[i].RuntimeBlocks})
-		}
-	} else if p.Merged == nil && sum.Totals.Unmatched > 0 {
+	all := Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}
+	p.Leaked = Leak{all.Bytes - min(p.Runtime.Bytes, all.Bytes), all.Blocks - min(p.Runtime.Blocks, all.Blocks)}
+	if p.Merged == nil && sum.Totals.Unmatched > 0 {
 		if err := p.loadUnmatched(r); !alreadyReported(err) {
 			return nil, err
 		}
@@ -171,7 +175,7 @@ func alreadyReported(err error) bool {
 
 // Open loads the recording at path.
 func Open(path string) (*Profile, error) {
-	r, err := recording.Open(path)
+	r, err := run.OpenRecording(path)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ var (
 		Of:       func(g *Group) uint64 { return g.LeakedBytes },
 		Count:    func(g *Group) uint64 { return g.LeakedBlocks },
 		Variance: func(v *tally.Variances) float64 { return v.LeakedBytes },
-		Total:    func(p *Profile) uint64 { return p.Leaked.Bytes - p.Runtime.Bytes }}
+		Total:    func(p *Profile) uint64 { return p.Leaked.Bytes }}
 	Allocations = Metric{Name: "allocations",
 		Of:       func(g *Group) uint64 { return g.Allocations },
 		Variance: func(v *tally.Variances) float64 { return v.Allocations },

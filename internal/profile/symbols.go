@@ -26,17 +26,17 @@ type symbols struct {
 	reader  *recording.Reader
 	modules map[uint32]event.Module
 	frames  map[uint32][]Frame
-	runtime map[uint32]bool // by module
+	keepers map[uint32]keeper // by module
 }
 
 func (s *symbols) load(r *recording.Reader) {
 	s.reader = r
 	s.modules = make(map[uint32]event.Module)
-	s.runtime = make(map[uint32]bool)
+	s.keepers = make(map[uint32]keeper)
 	s.frames = map[uint32][]Frame{CutPC: {{Function: CutName}}}
 	for _, m := range r.Modules() {
 		s.modules[m.ID] = m
-		s.runtime[m.ID] = RuntimeModule(m.Path)
+		s.keepers[m.ID] = keeperOf(m.Path)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/export"
@@ -51,14 +50,9 @@ func Send(ctx context.Context, to Store, in *export.Input, every time.Duration,
 }
 
 // ContentID is an id of what is in a recording, and of which part of it was asked for.
-func ContentID(ctx context.Context, path string, asked []string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
+func ContentID(ctx context.Context, recording io.Reader, asked []string) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, recording); err != nil {
 		return "", err
 	}
 	fmt.Fprintf(h, "%q", asked)

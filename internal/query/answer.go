@@ -31,7 +31,9 @@ type Answer struct {
 	At       uint64 // the cut of Live
 	PeakAt   uint64 // the cut of Peak, if it was requested
 	Total    Values // of everything that the query selects
-	Sampled  bool   // values are estimates: allocations were chosen at random
+	// Runtime is what the runtime keeps of what the query selects, if leaks are wanted: it is not in Total's.
+	Runtime profile.Leak
+	Sampled bool // values are estimates: allocations were chosen at random
 	// Missing says which events could not be read; "" if all were. Events before the damage count.
 	Missing string
 }
@@ -143,6 +145,19 @@ func (a *ask) choose() Plan {
 	return plan
 }
 
+// AboutLeaks reports whether leaks are among the metrics.
+func (a *Answer) AboutLeaks() bool {
+	return slices.Contains(a.Metrics, Leaked) || slices.Contains(a.Metrics, LeakedBlocks)
+}
+
+// kept returns the stacks whose blocks are the runtime's and so do not count as leaked.
+func (a *ask) kept() stackSet {
+	if a.q.Runtime {
+		return nil
+	}
+	return a.runtime()
+}
+
 // stack returns the stack in whose cell an event counts.
 func (a *ask) stack(e *event.Event) uint32 {
 	if a.noStacks {
@@ -173,6 +188,9 @@ func (a *ask) collect() (*cells, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.q.wants(mappingMetrics...) && a.q.MappingsKnown() && a.whole {
+		a.mappings(&c)
+	}
 	a.sumUp(&c)
 	return &c, nil
 }
@@ -191,7 +209,7 @@ func (a *ask) sumUp(c *cells) {
 		if a.depths != nil && !a.noStacks && v.Allocations > 0 {
 			v.Depth = a.depths.Of(kept[i].stack)
 		}
-		a.Total.add(v)
+		a.Total.Add(v)
 	}
 }
 
@@ -199,6 +217,7 @@ func (a *ask) sumUp(c *cells) {
 func (a *ask) fromTally(c *cells) {
 	a.peaksHeld = true
 	c.list = make([]cell, 0, len(a.sum.Stacks))
+	kept := a.kept()
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
@@ -212,6 +231,12 @@ func (a *ask) fromTally(c *cells) {
 			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
 		}
 		v.PeakBytes, v.PeakBlocks = s.LiveAtPeakBytes, s.LiveAtPeakBlocks
+		if kept.has(s.ID) {
+			if a.stacks.keep(s.ID) && a.AboutLeaks() {
+				a.Runtime.Add(profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks})
+			}
+			v.LeakedBytes, v.LeakedBlocks = 0, 0
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
@@ -19,6 +20,7 @@ type count struct {
 
 	began    bool  // the range has begun; own peaks are followed from there
 	all      level // of all that is selected
+	kept     stackSet
 	timer    *timer
 	reallocs reallocs
 }
@@ -40,7 +42,8 @@ func (a *ask) fromEvents(c *cells) error {
 func (a *ask) newCount(c *cells) (*count, error) {
 	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks),
 		peak: a.perBlock && a.q.wants(Peak, PeakBlocks), leaked: a.q.wants(Leaked, LeakedBlocks),
-		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs)}
+		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs),
+		kept: a.kept()}
 	if k.live {
 		k.begin, k.end = a.first, max(k.end, a.At)
 	}
@@ -102,6 +105,7 @@ type blockCount struct {
 	before bool // some of its events precede the range
 	began  bool
 	all    level
+	own    Values // what the runtime keeps
 	times  blockTimes
 	copies blockReallocs
 }
@@ -170,7 +174,11 @@ func (b *blockCount) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 		c.peak(e)
 	}
 	if b.leaked && n >= b.From && b.refFrom <= ref && ref < b.refTo {
-		c.leaked(e)
+		if b.kept.has(e.Stack) {
+			b.own.leaked(e)
+		} else {
+			c.leaked(e)
+		}
 	}
 	if !b.ownPeaks || n >= b.To {
 		return
@@ -232,10 +240,11 @@ func (k *count) add(s *blockCount, within bool) {
 		c := &s.c.list[i]
 		to[i] = k.c.number(c.stack, c.label)
 		sum := &k.c.list[to[i]]
-		sum.Values.add(&c.Values)
+		sum.Values.Add(&c.Values)
 		sum.follow(c.level, s.before, within)
 	}
 	k.all.follow(s.all, s.before, within)
+	k.Runtime.Add(profile.Leak{Bytes: s.own.LeakedBytes, Blocks: s.own.LeakedBlocks})
 	if k.copied {
 		k.reallocs.add(&s.copies, func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
 	}

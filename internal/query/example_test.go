@@ -188,7 +188,7 @@ func TestSuppressions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Suppress(frames, 10, 2); got != want {
+		if got := s.Suppress(1, frames, 10, 2); got != want {
 			t.Errorf("leak:%s: %v", pattern, got)
 		}
 		if r := s.Rules(); len(r) != 1 || (r[0].Bytes == 10) != want || (r[0].Blocks == 2) != want {
@@ -202,22 +202,38 @@ func TestSuppressions(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	library := func(f *profile.Frame) bool { return strings.HasPrefix(f.Function, "std::") }
-	rule := Suggest(frames, library)
-	if rule != "leak:^load$" {
-		t.Error(rule)
-	}
-	if rule := Suggest([]profile.Frame{{Function: "std::get"}, {Function: "main"}},
-		library); rule != "leak:^std::get$" {
-		t.Error(rule)
-	}
-	if rule := Suggest([]profile.Frame{{Function: "main"}}, library); rule != "leak:^main$" {
-		t.Error(rule)
-	}
-	if rule := Suggest([]profile.Frame{{Module: "/bin/app"}}, library); rule != "leak:app" {
-		t.Error(rule)
-	}
-	if rule := Suggest(nil, library); rule != "" {
-		t.Error(rule)
+	const app, lib, libc = "/bin/app", "/lib/libglib.so", "/lib/libc.so.6"
+	start := profile.Frame{Function: "__libc_start_main", Module: libc}
+	own := func(function string) profile.Frame { return profile.Frame{Function: function, Module: app} }
+	atLine := profile.Frame{Function: "main", File: "/src/a.c", Line: 12, Module: app}
+	for _, c := range []struct {
+		frames      []profile.Frame
+		rule, broad string
+	}{
+		{frames, "leak:^load$", "leak:^load$"},
+		{[]profile.Frame{{Function: "strdup", Module: libc}, own("load"), own("main"), start}, "leak:^load$",
+			"leak:^load$"},
+		{[]profile.Frame{{Function: "g_list_add", Module: lib}, own("load"), own("main"), start}, "leak:^load$",
+			"leak:^load$"},
+		{[]profile.Frame{own("xmalloc"), own("load"), own("main"), start}, "leak:^load$", "leak:^load$"},
+		{[]profile.Frame{own("xmalloc"), own("main"), start}, "", "leak:^main$"},
+		{[]profile.Frame{{Function: "g_list_add", Module: lib}, own("main"), start}, "leak:^g_list_add$",
+			"leak:^g_list_add$"},
+		{[]profile.Frame{{Function: "strdup", Module: libc}, atLine, start}, "leak:a.c:12$", "leak:a.c:12$"},
+		{[]profile.Frame{own("std::get"), own("main"), start}, "", "leak:^main$"},
+		{[]profile.Frame{own("worker"), {Function: "start_thread", Module: libc}}, "", "leak:^worker$"},
+		{[]profile.Frame{own("worker"), {Module: libc}}, "", "leak:^worker$"},
+		{[]profile.Frame{own("step"), own("worker"), {Module: libc}}, "leak:^step$", "leak:^step$"},
+		{[]profile.Frame{own("app::main"), own("std::rt::lang_start_internal"), own("main")}, "", "leak:^app::main$"},
+		{[]profile.Frame{own("main")}, "", "leak:^main$"},
+		{[]profile.Frame{{Module: app}}, "", "leak:app"},
+		{nil, "", ""},
+	} {
+		if got := Suggest(c.frames, app, false); got != c.rule {
+			t.Errorf("%+v: %s, want %s", c.frames, got, c.rule)
+		}
+		if got := Suggest(c.frames, app, true); got != c.broad {
+			t.Errorf("%+v: %s, want %s if broad", c.frames, got, c.broad)
+		}
 	}
 }

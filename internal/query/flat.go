@@ -117,9 +117,9 @@ func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
 			up[n] = int32(n)
 		}
 		r := &rows[f.group[n]]
-		r.Self.add(f.self(int32(n)))
+		r.Self.Add(f.self(int32(n)))
 		if first {
-			r.Total.add(&f.total[n])
+			r.Total.Add(&f.total[n])
 		}
 	}
 	return rows, func(n int32) []int32 {

@@ -44,12 +44,12 @@ func (f *forest) sumUp(c *cells) {
 			f.own[n] = int32(len(f.selves))
 			f.selves = append(f.selves, Values{})
 		}
-		f.self(n).add(&c.list[i].Values)
+		f.self(n).Add(&c.list[i].Values)
 	}
 	for n := int32(len(f.total) - 1); n >= 0; n-- {
-		f.total[n].add(f.self(n))
+		f.total[n].Add(f.self(n))
 		if n > 0 {
-			f.total[f.parent[n]].add(&f.total[n])
+			f.total[f.parent[n]].Add(&f.total[n])
 		}
 	}
 }

@@ -86,7 +86,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
 	})
-	a.Total.add(&h.Total)
+	a.Total.Add(&h.Total)
 	h.Answer = a.Answer
 	return h, nil
 }
@@ -172,7 +172,7 @@ func (a *Answer) StepTime(step int) int64 {
 
 // add adds the distribution of the next block of events.
 func (d *distribution) add(o *distribution) {
-	d.Total.add(&o.Total)
+	d.Total.Add(&o.Total)
 	d.NeverFreed.add(o.NeverFreed)
 	d.jumps.add(&o.jumps)
 	for i := range Classes {

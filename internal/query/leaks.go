@@ -10,7 +10,8 @@ import (
 // LeakFilter says which leaks are known or are not the program's fault.
 type LeakFilter struct {
 	Rules   *Suppressions // they sum up what they suppress; nil: none
-	Runtime bool          // what the loader and the language's runtime keep for themselves counts, too
+	Runtime bool          // what the runtime keeps counts, too
+	Broad   bool          // rules that match an entry function, and so nearly every leak, are accepted
 
 	matches *ruleMatches
 }
@@ -23,73 +24,71 @@ func (l *LeakFilter) suppress(s *Source, stack uint32, bytes, blocks uint64) boo
 	if l.matches == nil {
 		l.matches = &ruleMatches{s: s, rules: l.Rules, pcs: make(map[uint32]int), nodes: make(map[uint32]int)}
 	}
-	return l.Rules.leaveOut(l.matches.stack(stack), bytes, blocks)
+	return l.Rules.leaveOut(l.matches.stack(stack), stack, bytes, blocks)
 }
 
-// Leaks are the call stacks whose blocks were allocated in the range and never freed.
-type Leaks struct {
-	*Table              // by stack, largest first, without what is suppressed
-	Left   profile.Leak // what is left out because it belongs to the runtime
-}
-
-// minConfidence is the least confidence at which growth is reported.
-const minConfidence = .8
-
-// FindLeaks answers with the leaks that the query selects and the filter does not know. more are metrics besides
-// leaked, leaked-blocks and allocations.
-func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more ...Metric) (*Leaks, error) {
+// FindLeaks answers with the call stacks whose blocks were allocated in the range and never freed, the largest leaks
+// first, without those that the filter knows. more are metrics besides leaked, leaked-blocks and allocations.
+func FindLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, more ...Metric) (*Table, error) {
+	if err := known.refuse(s); err != nil {
+		return nil, err
+	}
 	about := *q
 	about.By, about.Metrics = ByStack, append([]Metric{Leaked, LeakedBlocks, Allocations}, more...)
+	about.Runtime = known.Runtime
 	t, err := Flat(ctx, s, &about)
 	if err != nil {
 		return nil, err
 	}
-	l := &Leaks{Table: t}
-	own := s.runtime()
 	t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool {
 		bytes, blocks := r.Total.LeakedBytes, r.Total.LeakedBlocks
-		switch {
-		case blocks == 0:
-		case own[r.Stack] && !known.Runtime:
-			l.Left.Bytes += bytes
-			l.Left.Blocks += blocks
-		default:
-			return known.suppress(s, r.Stack, bytes, blocks)
-		}
-		return true
+		return blocks == 0 || known.suppress(s, r.Stack, bytes, blocks)
 	})
-	return l, nil
+	return t, nil
 }
 
 // FindGrowth answers with the call stacks whose live bytes rose steadily over the range, without those that the filter
 // knows.
 func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]Suspect, error) {
+	if err := known.refuse(s); err != nil {
+		return nil, err
+	}
 	about := *q
 	about.By = ByStack
-	list, _, err := Growth(ctx, s, &about, minConfidence)
+	list, err := Growth(ctx, s, &about)
 	if err != nil {
 		return nil, err
 	}
 	own := s.runtime()
 	return slices.DeleteFunc(list, func(x Suspect) bool {
-		return own[x.Stack] && !known.Runtime || known.suppress(s, x.Stack, 0, 0)
+		return own.has(x.Stack) && !known.Runtime || known.suppress(s, x.Stack, 0, 0)
 	}), nil
 }
 
-// runtime returns the stacks at which the loader and the language's runtime allocate for themselves.
-func (s *Source) runtime() map[uint32]bool {
-	own := make(map[uint32]bool)
-	for i := range s.Profile.Stacks {
-		if st := &s.Profile.Stacks[i]; st.Class == profile.Runtime {
-			own[st.ID] = true
+// stackSet is a set of call stacks. All that it has are in the profile, of which there are not many.
+type stackSet map[uint32]struct{}
+
+func (s stackSet) has(stack uint32) bool {
+	_, ok := s[stack]
+	return ok
+}
+
+// runtime returns the stacks at which the runtime allocates for itself.
+func (s *Source) runtime() stackSet {
+	s.runtimeOnce.Do(func() {
+		s.runtimeMade = make(stackSet)
+		for i := range s.Profile.Stacks {
+			if st := &s.Profile.Stacks[i]; st.Class == profile.Runtime {
+				s.runtimeMade[st.ID] = struct{}{}
+			}
 		}
-	}
-	return own
+	})
+	return s.runtimeMade
 }
 
 // LeakTables has everything that a page on leaks shows.
 type LeakTables struct {
-	*Leaks
+	*Table                 // see FindLeaks
 	Rules    []Suppression // with what they suppressed
 	Suspects []Suspect     // what kept growing; unknown if there are only sums
 }
@@ -100,36 +99,9 @@ func AskLeaks(ctx context.Context, s *Source, q *Query, known LeakFilter, growth
 	if err != nil {
 		return nil, err
 	}
-	l := &LeakTables{Leaks: found, Rules: known.Rules.Rules()}
+	l := &LeakTables{Table: found, Rules: known.Rules.Rules()}
 	if growth && s.Reader.Merged() == nil {
 		l.Suspects, err = FindGrowth(ctx, s, q, known)
 	}
 	return l, err
-}
-
-// Suggestion is a rule that would suppress leaks, and their sums.
-type Suggestion struct {
-	Rule          string
-	Bytes, Blocks uint64
-}
-
-// Suggestions returns a rule for each leak, each rule once, the largest leaks first.
-func (l *Leaks) Suggestions(s *Source) (list []Suggestion) {
-	at := make(map[string]int)
-	for i := range l.Rows {
-		r := &l.Rows[i]
-		rule := Suggest(s.Frames(r.Stack), profile.Library)
-		if rule == "" {
-			continue
-		}
-		k, ok := at[rule]
-		if !ok {
-			k = len(list)
-			at[rule] = k
-			list = append(list, Suggestion{Rule: rule})
-		}
-		list[k].Bytes += r.Total.LeakedBytes
-		list[k].Blocks += r.Total.LeakedBlocks
-	}
-	return list
 }

@@ -79,7 +79,7 @@ func (c *crossings) collect(recording.Stretch) (observer, func()) {
 		}
 	}
 	return observe, func() {
-		c.total.add(&part.total)
+		c.total.Add(&part.total)
 		for _, x := range part.list {
 			c.add(x)
 		}
@@ -102,7 +102,7 @@ func (c *crossings) add(x Crossing) {
 }
 
 func (c *crossings) matrix() *Matrix {
-	c.a.Total.add(&c.total)
+	c.a.Total.Add(&c.total)
 	slices.SortFunc(c.list, func(a, b Crossing) int {
 		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated),
 			cmp.Compare(a.Freed, b.Freed))

@@ -41,6 +41,9 @@ const (
 	Churn                 // bytes allocated per second of the range
 	Time                  // wall-clock time since the thread's previous allocation
 	Depth                 // frames of the deepest call stack of the allocations
+	Mapped                // bytes that the program mapped itself; see Query.MappingsKnown
+	MappedPeak            // of these, mapped when most was
+	MappedResident        // of these, in memory in the largest resident set that was read
 	metricCount
 )
 
@@ -122,6 +125,12 @@ var metricTable = [metricCount]metricInfo{
 		func(v *Values) uint64 { return v.Time }},
 	Depth: {"depth", Count, "frames of the deepest call stack that allocated", true, true, false,
 		func(v *Values) uint64 { return v.Depth }},
+	Mapped: {"mapped", ByteCount, "bytes that the program mapped itself (mmap)", true, true, true,
+		func(v *Values) uint64 { return v.Mapped }},
+	MappedPeak: {"mapped-peak", ByteCount, "of these, mapped when most were", true, true, true,
+		func(v *Values) uint64 { return v.MappedPeak }},
+	MappedResident: {"mapped-resident", ByteCount, "of these, in the largest resident set", true, true, true,
+		func(v *Values) uint64 { return v.MappedResident }},
 }
 
 func (m Metric) String() string {
@@ -203,8 +212,10 @@ type Values struct {
 	PeakBytes, PeakBlocks          uint64
 	LeakedBytes, LeakedBlocks      uint64
 	OwnPeak                        uint64
+	Mapped, MappedPeak             uint64
+	MappedResident                 uint64
 	// Variances are those of the estimates of a sampled recording; nil: the values are exact. They may be shared: see
-	// add.
+	// Add.
 	Variances *tally.Variances
 }
 
@@ -219,8 +230,8 @@ func (v *Values) meanLifetime() uint64 {
 	return uint64(v.Lifetime.Mean(v.Deallocations - min(v.Untimed, v.Deallocations)))
 }
 
-// add adds the sums of other blocks. Own peaks are not added: they may have been at different moments.
-func (v *Values) add(o *Values) {
+// Add adds the sums of other blocks. Own peaks are not added: they may have been at different moments.
+func (v *Values) Add(o *Values) {
 	if o.Allocations > 0 {
 		if v.Allocations == 0 || o.MinSize < v.MinSize {
 			v.MinSize = o.MinSize
@@ -257,6 +268,9 @@ func (v *Values) add(o *Values) {
 	v.PeakBlocks += o.PeakBlocks
 	v.LeakedBytes += o.LeakedBytes
 	v.LeakedBlocks += o.LeakedBlocks
+	v.Mapped += o.Mapped
+	v.MappedPeak += o.MappedPeak
+	v.MappedResident += o.MappedResident
 	v.Variances = v.Variances.Plus(o.Variances)
 }
 

@@ -431,7 +431,7 @@ func (m *model) sums(t *testing.T, seed uint64, got *Table) {
 	t.Helper()
 	var sum Values
 	for i := range got.Rows {
-		sum.add(&got.Rows[i].Self)
+		sum.Add(&got.Rows[i].Self)
 	}
 	for _, metric := range got.Metrics {
 		if metric.Sums() && metric.Of(&sum, 1e9) != metric.Of(&got.Total, 1e9) {

@@ -32,7 +32,7 @@ var narrowed = []Metric{Bytes, Allocations, ZeroSize, MinSize, MaxSize, Slack, R
 // Narrow answers with a profile. The query's grouping and metrics are ignored.
 func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	one := *q
-	one.By, one.Metrics = ByStack, narrowed
+	one.By, one.Metrics, one.Runtime = ByStack, narrowed, true // they are told apart below
 	a, err := newAsk(ctx, s, &one)
 	if err != nil {
 		return nil, err
@@ -65,13 +65,12 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 				LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak},
 			Variances: v.Variances}
 		if st.Class == profile.Runtime {
-			p.Runtime.Bytes += st.Leaked.Bytes
-			p.Runtime.Blocks += st.Leaked.Blocks
+			p.Runtime.Add(st.Leaked)
 		}
 		p.Stacks = append(p.Stacks, st)
 	}
 	t := &a.Total
-	p.Leaked = profile.Leak{Bytes: t.LeakedBytes, Blocks: t.LeakedBlocks}
+	p.Leaked = profile.Leak{Bytes: t.LeakedBytes - p.Runtime.Bytes, Blocks: t.LeakedBlocks - p.Runtime.Blocks}
 	p.Totals = tally.Totals{Counts: t.counts(), Events: t.Allocations + t.Deallocations,
 		Peak: tally.Peak{Bytes: t.PeakBytes, Blocks: t.PeakBlocks, Event: a.PeakAt - a.first}}
 	if p.Variances = t.Variances; t.Variances != nil {

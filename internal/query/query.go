@@ -30,6 +30,9 @@ type Query struct {
 	Ignore  *regexp.Regexp // except those with a frame that matches this
 	Hide    *regexp.Regexp // frames that are removed from the stacks; their callers get their values
 
+	// Runtime counts what the runtime keeps as leaked, too, instead of in Answer.Runtime.
+	Runtime bool
+
 	By      By
 	Names   Names    // names by which groups are distinguished; nil: their own
 	Metrics []Metric // the first one sorts. nil: Bytes

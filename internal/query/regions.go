@@ -157,15 +157,21 @@ func (p *regionPath) matches(pattern string) bool {
 	return glob(whole, p.title) || glob(whole, p.name)
 }
 
-// CheckRegions returns an error if a pattern matches no region of the recording.
+// NoRegionError is the error of a pattern that matches no region of a recording.
+type NoRegionError struct{ text string }
+
+func (e *NoRegionError) Error() string { return e.text }
+
+// CheckRegions returns a NoRegionError if a pattern matches no region of the recording.
 func (s *Source) CheckRegions(patterns []string) error {
 	t := s.regions()
 	if len(patterns) > 0 && len(t.paths) == 1 {
-		return fmt.Errorf("the recording has no regions: programs name them with heaptap_region_begin, see docs/api.md")
+		return &NoRegionError{"the recording has no regions: programs name them with heaptap_region_begin, see " +
+			"docs/api.md"}
 	}
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(t.paths[1:], func(p regionPath) bool { return p.matches(pattern) }) {
-			return fmt.Errorf("no region is called %q; \"heaptap regions\" lists them", pattern)
+			return &NoRegionError{fmt.Sprintf("no region is called %q; \"heaptap regions\" lists them", pattern)}
 		}
 	}
 	return nil

@@ -32,7 +32,19 @@ type Point struct {
 	Live, LiveBlocks   uint64 // at the end of the step
 	Allocations, Bytes uint64 // in the step
 	Deallocations      uint64
+
+	// Least is the fewest live bytes in the step, its beginning included. The halves of a reallocation at one call
+	// stack count as one event. Answered from summaries, it is only the fewest between these. All does not have it.
+	Least uint64
 }
+
+// follow adds what comes next in the step. Live and Least are changes since the beginning here.
+func (p *Point) follow(o *Point) {
+	p.lower(int64(p.Live + o.Least))
+	p.add(o)
+}
+
+func (p *Point) lower(change int64) { p.Least = uint64(min(int64(p.Least), change)) }
 
 func (p *Point) add(o *Point) {
 	p.Live += o.Live
@@ -45,18 +57,19 @@ func (p *Point) add(o *Point) {
 // Develop answers with the development of the top groups over n steps: the top by the first metric, by self where
 // groups are frames. top 0: only the whole.
 func Develop(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
-	return develop(ctx, s, q, n, top, shortStep, false)
+	return develop(ctx, s, q, n, top, shortStep, false, q.Metrics)
 }
 
 // DevelopRoughly is Develop with steps of only approximately equal time if the recording is large: they end between
 // blocks of events, which then need not be decoded. Times has the exact times.
 func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Series, error) {
-	return develop(ctx, s, q, n, top, shortStep, true)
+	return develop(ctx, s, q, n, top, shortStep, true, q.Metrics)
 }
 
 // develop answers from events if steps have fewer than short of them. With roughly, steps may have only approximately
-// equal time if that avoids decoding.
-func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool) (*Series, error) {
+// equal time if that avoids decoding. Rows are the top groups by the first of each list of metrics in rank.
+func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool, rank ...[]Metric) (
+	*Series, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err
@@ -67,7 +80,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	}
 	a.times(out, max(n, 1))
 	a.noStacks = q.By.ofBlocks()
-	c, err := a.chooseRows(out, top)
+	c, err := a.chooseRows(out, top, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +98,8 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 	for _, r := range append(out.Rows, out.Rest) {
 		var live, blocks uint64
 		for t := range r.Points {
-			p := &r.Points[t] // holds the change in live bytes until here
+			p := &r.Points[t] // holds the changes in live bytes until here
+			p.Least += live
 			live, blocks = live+p.Live, blocks+p.LiveBlocks
 			p.Live, p.LiveBlocks = live, blocks
 			out.All.Points[t].add(p)
@@ -316,6 +330,9 @@ func (d *developing) next(p *blockStep, cells *places, n uint64, time int64) *bl
 func (b *blockStep) observe(point *Point, e *event.Event) {
 	b.level.move(e, true)
 	move(&point.Live, &point.LiveBlocks, e)
+	if e.Kind == event.Alloc || e.Flags&event.Realloc == 0 {
+		point.lower(int64(point.Live))
+	}
 	weight, bytes := e.Weight()
 	switch {
 	case b.step == 0:
@@ -349,7 +366,7 @@ func (d *developing) add(p *blockStep) {
 	}
 	for i := range p.points {
 		x := &p.points[i]
-		d.rows.point(x.stack, x.label, p.step).add(&x.Point)
+		d.rows.point(x.stack, x.label, p.step).follow(&x.Point)
 	}
 }
 
@@ -365,33 +382,46 @@ type choice struct {
 	upTo    int
 }
 
-// chooseRows chooses the rows of the top groups.
-func (a *ask) chooseRows(out *Series, top int) (*choice, error) {
+// chooseRows chooses the rows of the top groups by the first of each list of metrics.
+func (a *ask) chooseRows(out *Series, top int, rank [][]Metric) (*choice, error) {
 	c := &choice{out: out, f: newForest(a, &cells{}, false), frames: !a.q.By.ofBlocks(), byNode: a.q.By == ByStack,
 		numbers: make(map[int32]int)}
 	out.Rest.Points = make([]Point, len(out.Times))
 	if top <= 0 {
 		return c, nil
 	}
-	table, err := Flat(a.ctx, a.Source, a.q)
-	if err != nil {
-		return nil, err
-	}
-	if a.q.By.Nests() {
-		table.SortSelf()
-	}
-	for i, r := range table.Rows[:min(top, len(table.Rows))] {
-		if r.Self.empty() {
-			break
+	for _, m := range rank {
+		q := *a.q
+		q.Metrics = m
+		table, err := Flat(a.ctx, a.Source, &q)
+		if err != nil {
+			return nil, err
 		}
-		out.Rows = append(out.Rows, SeriesRow{Group: r.Group, Points: make([]Point, len(out.Times))})
-		if c.byNode {
-			c.numbers[c.f.leaf(r.Stack, 0, true)] = i
-		} else {
-			c.numbers[c.f.id(r.Group)] = i
+		if a.q.By.Nests() {
+			table.SortSelf()
+		}
+		for _, r := range table.Rows[:min(top, len(table.Rows))] {
+			if r.Self.empty() {
+				break
+			}
+			c.add(r.Group)
 		}
 	}
 	return c, nil
+}
+
+// add adds a group's row, unless there is one.
+func (c *choice) add(g Group) {
+	n := int32(0)
+	if c.byNode {
+		n = c.f.leaf(g.Stack, 0, true)
+	} else {
+		n = c.f.id(g)
+	}
+	if _, there := c.numbers[n]; !there {
+		c.numbers[n] = len(c.out.Rows)
+		c.out.Rows = append(c.out.Rows, SeriesRow{Group: g, Points: make([]Point, len(c.out.Times))})
+	}
 }
 
 // point returns the point of a stack and a label at a step.
@@ -418,8 +448,8 @@ func (c *choice) point(stack, label uint32, step int) *Point {
 
 // change adds what happened at a stack in a step.
 func (c *choice) change(step int, n *recording.Change) {
-	c.point(n.Stack, 0, step).add(&Point{Live: n.Bytes - n.FreedBytes, LiveBlocks: n.Allocs - n.Frees,
-		Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees})
+	c.point(n.Stack, 0, step).follow(&Point{Live: n.Bytes - n.FreedBytes, LiveBlocks: n.Allocs - n.Frees,
+		Allocations: n.Allocs, Bytes: n.Bytes, Deallocations: n.Frees, Least: uint64(min(n.Net(), 0))})
 }
 
 // live sums up the changes up to a step. Steps must be asked for in order.

@@ -50,7 +50,8 @@ func TestDevelop(t *testing.T) {
 			pm := newModel(s, events, &part)
 			point := func(in func(uint64, *event.Event) bool) Point {
 				v := pm.values(in)
-				return Point{v.LiveBytes, v.LiveBlocks, v.Allocations, v.Bytes, v.Deallocations}
+				return Point{Live: v.LiveBytes, LiveBlocks: v.LiveBlocks, Allocations: v.Allocations, Bytes: v.Bytes,
+					Deallocations: v.Deallocations}
 			}
 			all := point(func(_ uint64, b *event.Event) bool { return m.names(b.Stack) != nil })
 			if d := cmp.Diff(all, got.All.Points[i]); d != "" {
@@ -65,14 +66,20 @@ func TestDevelop(t *testing.T) {
 					most)
 			}
 			sum := got.Rest.Points[i]
+			sum.Least = 0
 			for k := range got.Rows {
-				sum.add(&got.Rows[k].Points[i])
+				p := &got.Rows[k].Points[i]
+				if p.Least > p.Live || i > 0 && p.Least > got.Rows[k].Points[i-1].Live {
+					t.Fatalf("seed %d: at %d, %d live bytes, the least %d", seed, cut, p.Live, p.Least)
+				}
+				sum.add(p)
 				if q.By == ByStack {
 					continue
 				}
 				g := got.Rows[k].Group
 				want := point(func(_ uint64, b *event.Event) bool { l := m.of(b); return len(l) > 0 && l[0] == g })
-				if d := cmp.Diff(want, got.Rows[k].Points[i]); d != "" {
+				want.Least = p.Least
+				if d := cmp.Diff(want, *p); d != "" {
 					t.Fatalf("seed %d, %+v: %+v at %d:\n%s", seed, q, g, cut, d)
 				}
 			}
@@ -289,21 +296,14 @@ func TestGrowth(t *testing.T) {
 		r.free(th, shrinking[i], event.FreeFunc, 0)
 	}
 	s := r.source(frames)
-	list, _, err := Growth(t.Context(), s, &Query{By: ByFunction}, .8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) != 1 || list[0].Function != "b" || list[0].Confidence < .99 || list[0].End != 600*50 ||
-		list[0].Slope < 4900 || list[0].Slope > 5100 { // 50 bytes every 10 ms
-		t.Errorf("%+v", list)
-	}
-	all, _, err := Growth(t.Context(), s, &Query{By: ByFunction}, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range all {
-		if x.Function != "b" && x.Confidence > .3 {
-			t.Errorf("%+v", x)
+	for _, short := range []uint64{0, shortStep} { // from summaries, from events
+		list, err := growth(t.Context(), s, &Query{By: ByFunction}, short)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) != 1 || list[0].Function != "b" || list[0].Confidence < .98 || list[0].End != 600*50 ||
+			list[0].Slope < 4900 || list[0].Slope > 5100 { // 50 bytes every 10 ms
+			t.Errorf("%+v", list)
 		}
 	}
 }

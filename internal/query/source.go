@@ -6,6 +6,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -17,6 +18,9 @@ type Source struct {
 	first   uint64 // cuts at which the events begin and end
 	last    uint64
 	mu      sync.Mutex // protects Profile's frames, which are resolved on first use
+
+	runtimeOnce sync.Once
+	runtimeMade stackSet
 
 	regionsOnce sync.Once
 	regionsMade *regionTree
@@ -34,9 +38,9 @@ func New(r *recording.Reader) (*Source, error) {
 	return s, err
 }
 
-// Open opens the recording at path for questions.
+// Open opens the recording at a path or an address of a run for questions.
 func Open(path string) (*Source, error) {
-	r, err := recording.Open(path)
+	r, err := run.OpenRecording(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -13,8 +12,9 @@ import (
 )
 
 // Suppressions are rules that leave out known leaks, in the syntax of LeakSanitizer and heaptrack: lines
-// "leak:PATTERN". A pattern is searched for in the names of the functions, source files and modules of a stack. *
-// matches anything; ^ at the beginning and $ at the end anchor the pattern.
+// "leak:PATTERN". A pattern is searched for in the names of the functions, source files and modules of a stack, and in
+// places in source files, such as /src/a.c:12. * matches anything; ^ at the beginning and $ at the end anchor the
+// pattern.
 type Suppressions struct {
 	rules []Suppression
 }
@@ -22,8 +22,14 @@ type Suppressions struct {
 // Suppression is one rule, and what it has suppressed so far.
 type Suppression struct {
 	Pattern       string
+	Where         string // file and line that it was read from
 	Bytes, Blocks uint64
+	Stacks        int      // call stacks
+	Hidden        []uint32 // the first of them
 }
+
+// maxHidden is how many of its call stacks a rule remembers.
+const maxHidden = 3
 
 // ParseSuppressions reads rules. A line that is not a rule is an error that names the line; name is the file's, for
 // messages.
@@ -45,7 +51,7 @@ func ParseSuppressions(r io.Reader, name string) (*Suppressions, error) {
 		if pattern = strings.TrimSpace(pattern); pattern == "" {
 			return nil, fmt.Errorf("%s:%d: the pattern is empty: it would suppress everything", name, n)
 		}
-		s.rules = append(s.rules, Suppression{Pattern: pattern})
+		s.rules = append(s.rules, Suppression{Pattern: pattern, Where: fmt.Sprintf("%s:%d", name, n)})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -68,15 +74,15 @@ func (s *Suppressions) Rules() []Suppression {
 func (s *Suppressions) Fresh() *Suppressions {
 	out := &Suppressions{}
 	for _, r := range s.Rules() {
-		out.rules = append(out.rules, Suppression{Pattern: r.Pattern})
+		out.rules = append(out.rules, Suppression{Pattern: r.Pattern, Where: r.Where})
 	}
 	return out
 }
 
 // Suppress reports whether a rule suppresses a stack with these frames, and adds bytes and blocks to the first rule
 // that does.
-func (s *Suppressions) Suppress(frames []profile.Frame, bytes, blocks uint64) bool {
-	return s.leaveOut(s.first(frames), bytes, blocks)
+func (s *Suppressions) Suppress(stack uint32, frames []profile.Frame, bytes, blocks uint64) bool {
+	return s.leaveOut(s.first(frames), stack, bytes, blocks)
 }
 
 // first returns the index of the first rule that matches one of the frames; the number of rules if none does.
@@ -84,8 +90,7 @@ func (s *Suppressions) first(frames []profile.Frame) int {
 	for i := range s.Rules() {
 		r := &s.rules[i]
 		for k := range frames {
-			f := &frames[k]
-			if r.matches(f.Function) || r.matches(f.Linkage) || r.matches(f.File) || r.matches(f.Module) {
+			if r.matchesFrame(&frames[k]) {
 				return i
 			}
 		}
@@ -93,13 +98,17 @@ func (s *Suppressions) first(frames []profile.Frame) int {
 	return len(s.Rules())
 }
 
-// leaveOut adds bytes and blocks to a rule, and reports whether the rule exists.
-func (s *Suppressions) leaveOut(rule int, bytes, blocks uint64) bool {
+// leaveOut adds a stack with bytes and blocks to a rule, and reports whether the rule exists.
+func (s *Suppressions) leaveOut(rule int, stack uint32, bytes, blocks uint64) bool {
 	if rule >= len(s.Rules()) {
 		return false
 	}
-	s.rules[rule].Bytes += bytes
-	s.rules[rule].Blocks += blocks
+	r := &s.rules[rule]
+	r.Bytes += bytes
+	r.Blocks += blocks
+	if r.Stacks++; len(r.Hidden) < maxHidden {
+		r.Hidden = append(r.Hidden, stack)
+	}
 	return true
 }
 
@@ -134,11 +143,16 @@ func (m *ruleMatches) stack(id uint32) int {
 	return first
 }
 
+func (s *Suppression) matchesFrame(f *profile.Frame) bool {
+	return s.matches(f.Function) || s.matches(f.Linkage) || s.matches(f.File) || s.matches(f.Module) ||
+		f.Line > 0 && strings.Contains(s.Pattern, ":") && s.matches(fmt.Sprintf("%s:%d", f.File, f.Line))
+}
+
 func (s *Suppression) matches(name string) bool {
 	return name != "" && glob(s.Pattern, name)
 }
 
-// glob matches as LeakSanitizer does.
+// glob matches as LeakSanitizer does: anywhere in the text, unless anchored, and ? is a plain character.
 func glob(pattern, s string) bool {
 	pattern, fromStart := strings.CutPrefix(pattern, "^")
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
@@ -164,35 +178,6 @@ func glob(pattern, s string) bool {
 		}
 	}
 	return true
-}
-
-// Suggest returns the rule that would suppress a stack: by the function nearest to the allocation that belongs neither
-// to the runtime nor to the standard library (as library says). If that is main, by what main called, since main is on
-// nearly every stack. By the module if there is no such function, or it has no name.
-func Suggest(frames []profile.Frame, library func(*profile.Frame) bool) string {
-	for i := range frames {
-		f := &frames[i]
-		if f.Function == "" || library(f) {
-			continue
-		}
-		if f.Function == "main" && i > 0 {
-			if f = &frames[i-1]; f.Function == "" {
-				break // stripped: main is the only name
-			}
-		}
-		return "leak:^" + escape(f.Function) + "$"
-	}
-	for i := range frames {
-		if f := &frames[i]; f.Module != "" && (i == len(frames)-1 || !library(f)) {
-			return "leak:" + escape(path.Base(f.Module))
-		}
-	}
-	return ""
-}
-
-// escape replaces characters of a name that have a meaning in patterns by *, which matches them.
-func escape(name string) string {
-	return strings.NewReplacer("^", "*", "$", "*", "\n", "*").Replace(name)
 }
 
 // ReadSuppressions reads the rules of several files.

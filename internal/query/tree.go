@@ -100,12 +100,12 @@ func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool,
 	var list []start
 	for _, n := range outer {
 		list = append(list, start{n, b.f.parent[n], &b.f.total[n]})
-		t.Totals.add(&b.f.total[n])
+		t.Totals.Add(&b.f.total[n])
 	}
 	var selves []int32
 	for n, g := range b.f.group {
 		if n > 0 && hit[g] {
-			t.Self.add(b.f.self(int32(n)))
+			t.Self.Add(b.f.self(int32(n)))
 			selves = append(selves, int32(n))
 		}
 	}
@@ -225,9 +225,9 @@ func (b *builder) downwards(from []int32, trim Trim) *Node {
 		todo = todo[:len(todo)-1]
 		parts, order := make(map[int32][]int32), []int32(nil)
 		for _, n := range w.nodes {
-			w.node.Self.add(b.f.self(n))
+			w.node.Self.Add(b.f.self(n))
 			if w.level == 0 {
-				w.node.Total.add(&b.f.total[n])
+				w.node.Total.Add(&b.f.total[n])
 			}
 			for _, c := range children[n] {
 				g := b.f.group[c]
@@ -244,7 +244,7 @@ func (b *builder) downwards(from []int32, trim Trim) *Node {
 		for _, g := range order {
 			child := &Node{Group: b.f.groups[g]}
 			for _, n := range parts[g] {
-				child.Total.add(&b.f.total[n])
+				child.Total.Add(&b.f.total[n])
 			}
 			if w.node.take(b, child, trim, w.level) {
 				todo = append(todo, work{child, parts[g], w.level + 1})
@@ -259,7 +259,7 @@ func (b *builder) downwards(from []int32, trim Trim) *Node {
 func (n *Node) take(b *builder, child *Node, trim Trim, level int) bool {
 	if b.small(&child.Total, trim) || trim.Depth > 0 && level >= trim.Depth {
 		n.Folded++
-		n.FoldedTotal.add(&child.Total)
+		n.FoldedTotal.Add(&child.Total)
 		return false
 	}
 	n.Children = append(n.Children, child)
@@ -302,7 +302,7 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 	}
 	root := &Node{}
 	for _, s := range list {
-		root.Total.add(s.values)
+		root.Total.Add(s.values)
 	}
 	todo := []work{{root, list, 0}}
 	for len(todo) > 0 {
@@ -315,7 +315,7 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 				here = append(here, s.origin)
 			}
 			if s.next <= 0 {
-				w.node.Self.add(s.values)
+				w.node.Self.Add(s.values)
 				ends = append(ends, s.origin)
 				continue
 			}
@@ -330,7 +330,7 @@ func (b *builder) upwards(list []start, deep bool, trim Trim) *Node {
 		for _, g := range order {
 			child := &Node{Group: b.f.groups[g]}
 			for _, s := range parts[g] {
-				child.Total.add(s.values)
+				child.Total.Add(s.values)
 			}
 			if w.node.take(b, child, trim, w.level) {
 				todo = append(todo, work{child, parts[g], w.level + 1})

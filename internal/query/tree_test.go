@@ -60,7 +60,7 @@ func TestTrees(t *testing.T) {
 				}
 				sum := n.Self
 				for i, c := range n.Children {
-					sum.add(&c.Total)
+					sum.Add(&c.Total)
 					if i > 0 && metrics[0].compare(&n.Children[i-1].Total, &c.Total) < 0 {
 						t.Fatalf("seed %d, %s: children are not in order", seed, shape)
 					}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
@@ -70,7 +71,7 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 		if p.text == "" {
 			continue
 		}
-		if *p.to, err = regexp.Compile(p.text); err != nil {
+		if *p.to, err = Pattern(p.text); err != nil {
 			return nil, wrong(p.name, err)
 		}
 	}
@@ -81,7 +82,7 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 func (q *Question) times(s *query.Source, out *query.Query) (err error) {
 	if q.From != "start" || q.To != "end" {
 		out.Range = &query.Range{}
-		if out.Range.From, err = Cut(s.Reader, "from", q.From); err != nil {
+		if out.Range.From, err = within(s, "from", q.From); err != nil {
 			return err
 		}
 		if out.Range.To, err = Cut(s.Reader, "to", q.To); err != nil {
@@ -92,7 +93,7 @@ func (q *Question) times(s *query.Source, out *query.Query) (err error) {
 		}
 	}
 	if q.At != "" {
-		at, err := Cut(s.Reader, "at", q.At)
+		at, err := within(s, "at", q.At)
 		if err != nil {
 			return err
 		}
@@ -112,10 +113,19 @@ func (q *Question) shape(out *query.Query) error {
 	}
 	for _, name := range q.Metrics {
 		m, ok := query.ParseMetric(name)
-		if !ok {
+		switch {
+		case name == "rss":
+			return wrong("metric", errors.New("the resident set is the process's, not a call stack's: heaptap "+
+				"timeline draws it, heaptap memory says what it consists of, and mapped-resident is what of it was "+
+				"mapped"))
+		case !ok:
 			return UnknownWord("metric", name, MetricNames(query.Metrics()))
 		}
 		out.Metrics = append(out.Metrics, m)
+		if m.OfMappings() && !out.MappingsKnown() {
+			return wrong("metric", fmt.Errorf("%s is known of whole recordings, by call stack: it does not go with "+
+				"--from, --to, --thread, --region, --size, --lifetime, or --by thread, size, allocator and region", m))
+		}
 	}
 	return nil
 }
@@ -131,16 +141,59 @@ func MetricNames(list []query.Metric) []string {
 
 // Cut finds the cut at a moment of a recording. An error names the moment.
 func Cut(r *recording.Reader, name, text string) (uint64, error) {
+	return find(name, text, func(m timeref.Moment) (uint64, error) { return m.Cut(r) })
+}
+
+// Beyond says that --to is a time beyond the recording's end; "" if it is not.
+func (q *Question) Beyond(s *query.Source) string {
+	if m, err := timeref.Parse(q.To); err == nil && m.After(time.Duration(s.Profile.Duration)) {
+		return beyond("to", q.To, s)
+	}
+	return ""
+}
+
+func beyond(name, text string, s *query.Source) string {
+	return fmt.Sprintf("--%s %s is beyond the end: the recording ends after %s", name, text,
+		humanize.Duration(s.Profile.Duration))
+}
+
+// within is Cut for a moment at which there must be something: a time beyond the end is an error.
+func within(s *query.Source, name, text string) (uint64, error) {
+	if err := notBeyond(s, name, text); err != nil {
+		return 0, err
+	}
+	return Cut(s.Reader, name, text)
+}
+
+func notBeyond(s *query.Source, name, text string) error {
+	if m, err := timeref.Parse(text); err == nil && s.Profile.Merged == nil &&
+		m.After(time.Duration(s.Profile.Duration)) {
+		return &Error{errors.New(beyond(name, text, s))}
+	}
+	return nil
+}
+
+// Time finds the time of a moment of a recording, in nanoseconds since its start. An error names the moment; a time
+// beyond the end is one.
+func Time(s *query.Source, name, text string) (int64, error) {
+	if err := notBeyond(s, name, text); err != nil {
+		return 0, err
+	}
+	return find(name, text, func(m timeref.Moment) (int64, error) { return m.Time(s.Reader) })
+}
+
+// find finds the place of a moment. An error names the moment.
+func find[T any](name, text string, place func(m timeref.Moment) (T, error)) (at T, err error) {
 	m, err := timeref.Parse(text)
 	if err != nil {
-		return 0, wrong(name, err)
+		return at, wrong(name, err)
 	}
-	cut, err := m.Cut(r)
+	at, err = place(m)
 	var unknown *timeref.UnknownMark
 	if errors.As(err, &unknown) {
-		return 0, wrong(name, err)
+		err = wrong(name, err)
 	}
-	return cut, err
+	return at, err
 }
 
 // CheckPatterns checks that texts are patterns with * and ?.

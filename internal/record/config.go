@@ -9,6 +9,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/namecache"
 	"github.com/heaptap/heaptap/internal/record/watch"
+	unit "github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
@@ -20,6 +21,9 @@ type Config struct {
 	// Output is a file name, in which %p stands for the process id, %n for the program's name and %% for a percent
 	// sign, or an existing folder. "" means "%n.%p.htap" in the working directory.
 	Output string
+	// Unit keeps the run as one unit, see package run: Output is the run's name, with the main process's id and the
+	// name of the command. nil: each program is recorded to a file of its own.
+	Unit *unit.Info
 	// OutputMode are the recordings' permissions; 0: only their owner may read them.
 	OutputMode fs.FileMode
 	// Taken are recordings of the run, by their paths, that others must not replace.
@@ -114,10 +118,12 @@ type Report struct {
 	Err     error         // Started, Finished: the recording could not be written, or not wholly
 	Totals  *tally.Totals // Finished
 	Threads int           // Finished
-	Health  event.Health  // Finished
-	Elapsed time.Duration // Finished: of the recorded process
-	Unseen  string        // Finished: a sentence, also in Health.Notes, on allocations that were not seen; ""
-	Text    string        // Note
-	Running []int         // Settled
-	Seen    int           // Settled: images whose agent came up
+	// Resident is the largest resident set, in bytes, as far as it is known; Finished.
+	Resident int64
+	Health   event.Health  // Finished
+	Elapsed  time.Duration // Finished: of the recorded process
+	Unseen   string        // Finished: a sentence, also in Health.Notes, on allocations that were not seen; ""
+	Text     string        // Note
+	Running  []int         // Settled
+	Seen     int           // Settled: images whose agent came up
 }

@@ -64,11 +64,18 @@ func convert(ctx context.Context, spoolPath string, config Config) error {
 		if slot == 0 && config.MainEnded != nil {
 			end.status = <-config.MainEnded
 		}
+		if code, ok := o.reader.ExitStatus(uint32(slot)); ok && end.status == (Status{}) {
+			end.status = Status{Exited: true, Code: code}
+		}
+		end.status.MaxRSS = max(end.status.MaxRSS, o.reader.MaxRSS(uint32(slot)))
 		o.sink.add(end)
 	}
 	o.sink.push()
 	o.w.queue.close()
 	r.workers.Wait()
+	if r.unit != nil {
+		r.unit.Close()
+	}
 	if err == nil && len(o.members) == 0 {
 		err = fmt.Errorf("%s does not name a process: it is damaged", spoolPath)
 	}

@@ -78,6 +78,9 @@ func (r *run) reportSettled() bool {
 	running = slices.Compact(running)
 	if !busy && (r.settledAt != r.opened+1 || !slices.Equal(running, r.settledRunning)) {
 		r.settledAt, r.settledRunning = r.opened+1, running
+		if len(running) == 0 && r.unit != nil {
+			r.unit.Complete()
+		}
 		r.report(Report{Kind: Settled, Running: running, Seen: r.opened})
 	}
 	return !busy

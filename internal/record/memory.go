@@ -1,8 +1,11 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/record/order"
+	"github.com/heaptap/heaptap/internal/record/resident"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/wire"
@@ -15,6 +18,9 @@ type memory struct {
 	residency map[uint32]event.Residency    // by module, as last seen
 	deepest   uint64                        // bytes of the deepest stack that a thread had at an event
 	most      [][event.StackMeasures]uint64 // by thread: the most bytes that each measure came to
+	set       resident.Set
+	divided   int64 // time of the latest reading of what the resident set consists of
+	readings  []areasAt
 }
 
 // use keeps a reading of a stack if it is more than the thread's earlier ones: a signal handler's stream begins again
@@ -65,8 +71,42 @@ func (m *memory) peakAtEnd(most, end int64) {
 	if most > m.rss {
 		s := sampler.Unknown
 		s.Time, s.RSS = end, most
-		m.out.Sample(s)
+		m.sample(s)
 	}
+}
+
+// areasAt is a reading of the process's mappings.
+type areasAt struct {
+	time int64 // ns since the recording's start
+	list []sampler.Area
+}
+
+// maxReadings bounds the readings that wait: a writer that is stopped may hold up the events.
+const maxReadings = 16
+
+// divideUpTo divides the readings of which all events before them are settled: those up to a moment.
+func (p *process) divideUpTo(now int64) {
+	m := &p.memory
+	for len(m.readings) > 0 && (m.readings[0].time <= now || len(m.readings) > maxReadings) {
+		p.divide(m.readings[0].time, m.readings[0].list)
+		m.readings = slices.Delete(m.readings, 0, 1)
+	}
+}
+
+// divide writes what the resident set consists of, given the process's mappings.
+func (p *process) divide(now int64, list []sampler.Area) {
+	known := resident.Known{Stacks: p.layout.Stacks(), Modules: p.layout.Modules()}
+	known.LiveBytes, _ = p.out.Live()
+	if !p.ledger.Partial && p.sampling == (event.Sampling{}) {
+		known.Blocks = p.ledger.Blocks()
+	}
+	parts := p.memory.set.Divide(list, &known)
+	now = max(now, p.memory.divided)
+	for i := range parts {
+		parts[i].Time = now
+	}
+	p.memory.divided = now
+	p.out.Resident(parts)
 }
 
 // deepened takes a record that a thread's stack has become deeper than ever before.

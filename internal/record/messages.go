@@ -224,6 +224,19 @@ func (m *stacksRead) deliver(w *worker) {
 	}
 }
 
+// areasRead is the list of a process's mappings.
+type areasRead struct {
+	slot uint32
+	mono uint64
+	list []sampler.Area
+}
+
+func (m *areasRead) deliver(w *worker) {
+	if p := w.at(m.slot); p != nil && !p.ended {
+		p.memory.readings = append(p.memory.readings, areasAt{p.order.Clock.Since(m.mono), m.list})
+	}
+}
+
 // readings leaves what is read of a process's memory to its worker.
 type readings struct {
 	w    *worker
@@ -240,6 +253,10 @@ func (r readings) Residency(mono uint64, list []event.Residency) {
 
 func (r readings) Stacks(mono uint64, list []sampler.StackReading) {
 	r.w.queue.leave(&stacksRead{r.slot, mono, list})
+}
+
+func (r readings) Areas(mono uint64, list []sampler.Area) {
+	r.w.queue.leave(&areasRead{r.slot, mono, list})
 }
 
 // queue carries messages from the drain and the sampler to one worker. It is not bounded: what is large in it lies in

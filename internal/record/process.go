@@ -1,8 +1,10 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/unseen"
 	"github.com/heaptap/heaptap/internal/record/watch"
 	"github.com/heaptap/heaptap/internal/recording"
+	unit "github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/spool"
 )
 
@@ -33,6 +36,10 @@ type process struct {
 	parent      *process
 	layout      *sampler.Layout // for those who sample the process
 	main        bool
+	number      int    // of the program in its run; -1: it is not part of one
+	address     string // of the recording
+	started     int64  // on the wall clock, ns since 1970
+	noted       struct{ live, resident int64 }
 	file        *output.File
 	out         *recording.Writer
 	err         error // why nothing, or nothing more, is written
@@ -79,12 +86,14 @@ const recoveredSuffix = ".recovered"
 func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main bool) *process {
 	p := &process{
 		w: w, slot: info.Slot, info: info, layout: layout, main: main, ledger: ledger.New(info.Slot != 0),
+		number:  -1,
 		streams: map[uint64]*order.Stream{},
 		modules: map[uint32]*event.Module{},
 		health:  health{byStream: map[uint64]uint64{}},
 	}
 	p.ledger.Skew = clockSkew / recording.Quantum
 	desc, clock := p.describe()
+	p.started = desc.Started
 	saved := w.saved[info.Slot]
 	path := p.choosePath(saved)
 	if saved != nil && saved.Finished {
@@ -94,6 +103,9 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	p.create(path, desc)
 	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
 	p.memory.out, p.unseen.Note = p.out, p.Note
+	if p.parent != nil {
+		p.memory.set.Inherit(&p.parent.memory.set)
+	}
 	p.notes = notes.New(p.out, p.Note)
 	p.watch = watch.New(w.run.config.MarkWhen, p.out, p.notes.Mark)
 	p.stacks = stacks.New(p, w.tables, p.out, w.run.config.MaxDepth)
@@ -102,9 +114,9 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 	if saved != nil {
 		p.restore(saved)
 	}
-	p.progress = &namedProgress{path: p.file.Path}
+	p.progress = &namedProgress{address: p.address}
 	w.progresses.Store(p.slot, p.progress)
-	w.run.report(Report{Kind: Started, Path: p.file.Path, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
+	w.run.report(Report{Kind: Started, Path: p.address, PID: info.PID, Main: main, Exe: w.meta.Exe, Err: p.err})
 	return p
 }
 
@@ -138,7 +150,7 @@ func (p *process) describe() (event.Process, *ticks.Map) {
 // choosePath is where the recording is to be.
 func (p *process) choosePath(saved *journal.Saved) string {
 	path := p.w.path
-	if p.slot != 0 {
+	if p.slot != 0 && p.w.run.config.Unit == nil {
 		path = p.w.run.names.Next(p.info.PID, &p.w.meta)
 	}
 	if saved == nil || !p.w.run.config.inPlace {
@@ -148,26 +160,53 @@ func (p *process) choosePath(saved *journal.Saved) string {
 		p.rest = true
 		return restName(saved)
 	}
-	return saved.Recording + recoveredSuffix
+	if p.w.run.unit != nil {
+		p.number = p.w.run.unit.Find(saved.Recording)
+	}
+	return cmp.Or(unit.File(saved.Recording), saved.Recording) + recoveredSuffix
 }
 
-// create makes the recording, and its state.
+// create makes the recording, and its state: as a file of its own, or as part of the run.
 func (p *process) create(path string, desc event.Process) {
+	p.address = path
+	u := p.w.run.unit
+	if u != nil && p.number >= 0 { // it takes the place of what a recorder has left
+		p.address = u.Address(p.number)
+	} else if u != nil {
+		p.number, p.address, p.err = u.Begin(p.member(&desc), func(path, address string) (string, error) {
+			p.address = address
+			p.createAt(path, desc)
+			return p.file.Path, p.err
+		})
+	}
+	if p.file == nil { // there was no place for it, and so there will be an error, or it is not part of the run
+		place, why := path, ""
+		if u == nil {
+			place, why = unit.FindFile(path)
+			p.address = place
+		}
+		if p.createAt(place, desc); why != "" {
+			p.w.run.report(Report{Kind: Note, PID: p.info.PID, Path: place, Text: why})
+		}
+	}
+	p.failed, p.uncreated = p.err != nil, p.err != nil
+}
+
+// createAt makes the recording at a path.
+func (p *process) createAt(path string, desc event.Process) {
 	r := p.w.run
 	note := func(path, text string) { r.report(Report{Kind: Note, PID: p.info.PID, Path: path, Text: text}) }
 	opts := recording.Options{Addresses: r.config.Addresses, Mode: r.config.OutputMode, Fold: recording.Fold{
 		Keep: r.config.Keep, MaxSize: r.config.MaxSize, Notice: func(text string) { note(path, text) },
 	}}
 	if r.journal != nil {
-		info := journal.StateInfo{Recording: path, SpillDir: r.store.Dir(), Slot: p.slot}
+		info := journal.StateInfo{Recording: p.address, SpillDir: r.store.Dir(), Slot: p.slot}
 		if s := journal.CreateState(r.folder, p.w.spool.Path(), info); s != nil {
 			p.checkpoints.state, opts.Births = s, s.Births
 		}
 	}
 	p.file = output.New(path, note)
-	if p.out, p.err = p.file.Create(r.hadOutput, desc, opts); p.err != nil {
-		p.failed, p.uncreated = true, true
-	}
+	p.out, p.err = p.file.Create(r.hadOutput, desc, opts)
 }
 
 // Note adds a sentence for the user.
@@ -196,6 +235,7 @@ func (p *process) round(r *roundEnded) {
 		}
 	}
 	limit := p.order.Round(r.number, r.clock, busy)
+	p.divideUpTo(p.order.Clock.At(limit))
 	p.publish(r)
 	if limit >= p.tick {
 		p.barrier()
@@ -231,6 +271,7 @@ func (p *process) finish(status Status) {
 	// The ledger hears of the time that passes as it does while the process runs.
 	p.order.Rest(p.barrier)
 	p.settleRest(p.ledger.Finish)
+	p.divideUpTo(math.MaxInt64)
 	end := max(p.order.Time*recording.Quantum, p.endsAfter)
 	if at := p.w.endCounter; at != 0 {
 		end = max(end, p.order.Clock.At(at))
@@ -270,6 +311,9 @@ func (p *process) finish(status Status) {
 		End: end, Exited: status.Exited, Code: status.Code, Signal: status.Signal, Status: status.Text,
 		Health: p.health.result(&counters, p.slot == 0, others, p.order.Clock),
 	}
+	if p.slot == 0 { // the spool counts them for all of its processes
+		e.Health.StaticPrograms = p.w.spool.StaticPrograms()
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.modules)) {
 		p.out.Module(*p.modules[id])
 	}
@@ -278,20 +322,13 @@ func (p *process) finish(status Status) {
 		p.err = err
 	}
 	e.Health.LostEvents += max(lost, p.out.LostEvents())
-	if err := p.file.PutBack(); err != nil {
+	if err := p.leave(p.ending(&e, &totals)); err != nil {
 		p.err = err
-	}
-	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.err == nil && p.w.run.config.inPlace {
-		if err := os.Rename(p.file.Path, name); err != nil {
-			p.err = err
-		} else {
-			p.file.Path = name
-		}
 	}
 	p.checkpoints.finish()
 	p.w.run.report(Report{
-		Kind: Finished, Path: p.file.Path, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
-		Totals:  &totals,
+		Kind: Finished, Path: p.address, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
+		Totals: &totals, Resident: p.memory.rss,
 		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.First,
 	})
 	p.close()
@@ -303,13 +340,13 @@ func (p *process) dropped() bool {
 		return false
 	}
 	_ = p.out.Abort()
-	p.file.Remove()
+	p.removeFile()
 	if name, ok := strings.CutSuffix(p.file.Path, recoveredSuffix); ok && p.w.run.config.inPlace {
 		_ = os.Remove(name)
-		p.file.Path = name
+		p.file.Path, p.address = name, name
 	}
 	p.checkpoints.finish()
-	p.w.run.report(Report{Kind: Finished, Path: p.file.Path, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
+	p.w.run.report(Report{Kind: Finished, Path: p.address, PID: p.info.PID, Exe: p.w.meta.Exe, Dropped: true})
 	p.close()
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/control"
+	unit "github.com/heaptap/heaptap/internal/run"
 )
 
 // progress is how far a process's recording is, for anybody to read.
@@ -40,7 +41,7 @@ func (r *run) statuses(list []addressed) func() []control.Process {
 			if g == nil {
 				continue
 			}
-			s.File, s.Events, s.LostEvents = g.path, g.events.Load(), g.lost.Load()
+			s.File, s.Events, s.LostEvents = unit.File(g.address), g.events.Load(), g.lost.Load()
 			s.LiveBytes, s.LiveBlocks = g.live.Load(), g.blocks.Load()
 			if g.round.Load() < a.o.sent.Load() {
 				s.LagNS = max(0, time.Now().UnixNano()-g.at.Load())
@@ -58,8 +59,16 @@ func (w *worker) progressOf(slot uint32) *namedProgress {
 	return nil
 }
 
+// addressOf is where a process's recording is; "" if the worker does not know it yet.
+func (w *worker) addressOf(slot uint32) string {
+	if g := w.progressOf(slot); g != nil {
+		return g.address
+	}
+	return ""
+}
+
 // namedProgress is a progress and the recording that it is of.
 type namedProgress struct {
 	progress
-	path string
+	address string
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/journal"
 	"github.com/heaptap/heaptap/internal/record/order"
 	"github.com/heaptap/heaptap/internal/recording"
+	unit "github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/wire"
 )
 
@@ -37,6 +38,9 @@ func (r *run) resume(o *source, runDir string) (list []message, err error) {
 	// There may be a journal and no state: the recorder had not processed what it had drained.
 	w.saved = journal.ReadStates(o.spool.Path())
 	w.restored = map[uint64]*order.Stream{}
+	if err := r.resumeUnit(w.saved); err != nil {
+		return nil, err
+	}
 	dirs := []string{filepath.Dir(o.spool.SpillPath())}
 	for _, s := range w.saved {
 		if !slices.Contains(dirs, s.SpillDir) {
@@ -98,7 +102,7 @@ func (r *run) resume(o *source, runDir string) (list []message, err error) {
 // restore makes a process what it was when its recorder was killed: from its recording, up to where the state says that
 // it counts, and the addresses that the state has.
 func (p *process) restore(s *journal.Saved) {
-	old, err := recording.Open(s.Recording)
+	old, err := unit.OpenRecording(s.Recording)
 	if err != nil {
 		if s.Events > 0 {
 			p.Note("What the recorder had written before it was killed cannot be read: %v.", err)
@@ -114,6 +118,7 @@ func (p *process) restore(s *journal.Saved) {
 	for _, u := range old.StackUse() {
 		p.memory.use(u, len(p.threads.started))
 	}
+	p.out.Resident(old.Resident())
 	p.endsAfter = lastReading(old)
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
@@ -148,6 +153,9 @@ func (p *process) restore(s *journal.Saved) {
 			delete(funcs, e.Ref)
 			delete(live, e.Ref)
 		}
+		if e.Kind == event.Map {
+			p.memory.set.Map(e)
+		}
 		p.out.Append(&batch)
 		p.pools.Settle(&batch)
 		return true
@@ -168,6 +176,9 @@ func lastReading(old *recording.Reader) (last int64) {
 	for _, u := range old.StackUse() {
 		last = max(last, u.Time)
 	}
+	for _, r := range old.Resident() {
+		last = max(last, r.Time)
+	}
 	for _, m := range old.Marks() {
 		last = max(last, m.Time)
 	}
@@ -186,7 +197,7 @@ const restSuffix = ".rest.htap"
 // folded reports whether events of a recording were folded. Then its live blocks are not known any more, and what comes
 // next goes to a recording of its own; the old one stays as it is.
 func folded(s *journal.Saved) bool {
-	old, err := recording.Open(s.Recording)
+	old, err := unit.OpenRecording(s.Recording)
 	if err != nil {
 		return false
 	}

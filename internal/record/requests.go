@@ -191,7 +191,7 @@ func (r *run) dump(list []addressed, q *control.Request) func() control.Reply {
 		if one.Error != "" {
 			return control.Reply{Error: one.Error}
 		}
-		text, err := r.config.Dump(one.File, request)
+		text, err := r.config.Dump(list[0].o.w.addressOf(list[0].slot), request)
 		if err != nil {
 			return control.Reply{Error: err.Error()}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"github.com/heaptap/heaptap/internal/record/sampler"
 	"github.com/heaptap/heaptap/internal/record/symbols"
+	unit "github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/spill"
 )
 
@@ -27,6 +28,7 @@ type run struct {
 	family  *procs.Family   // nil: all processes of the run can enter its folder
 	door    *procs.Door     // likewise
 	names   *names.Template
+	unit    *unit.Writer // nil: each program is recorded to a file of its own, or none is recorded yet
 	store   *journal.Store
 	journal *journal.File // nil: none
 	census  *procs.Census
@@ -113,6 +115,9 @@ func Run(ctx context.Context, config Config) error {
 	r.alarm.End()
 	watching.Wait()
 	r.alarm.Close()
+	if r.unit != nil {
+		r.unit.Close()
+	}
 	r.store.Close() // before all is reported to be done: its files lie beside the recordings
 	r.reportSettled()
 	for _, o := range r.sources {
@@ -147,6 +152,9 @@ func newRun(ctx context.Context, config Config) *run {
 		symbols:  symbols.New(symbols.Config{Context: ctx, Names: config.Names, Fetch: config.Fetch}),
 		requests: newRequests(), markedAt: time.Now(),
 	}
+	if config.Unit != nil {
+		r.names = names.NewRun(config.Output)
+	}
 	for _, path := range config.Taken {
 		r.names.Reserve(path)
 	}
@@ -179,6 +187,9 @@ func (r *run) report(rep Report) {
 func (r *run) checkMain() {
 	if l := r.main.begun(); l != nil {
 		r.alarm.WatchEnd(l)
+		if r.unit != nil {
+			r.unit.SetTarget(l.PID)
+		}
 		for _, o := range r.sources {
 			if o.pid == l.PID {
 				o.main = true
@@ -268,8 +279,8 @@ func (r *run) closeSource(o *source) {
 	for slot, m := range o.members {
 		if !m.over {
 			end := &processEnded{slot: uint32(slot), when: clock.Now()}
-			if o.main && slot == 0 && m.Gone && !m.Replaced {
-				end.status, _ = r.mainStatus(time.Now())
+			if m.Gone {
+				end.status, _ = r.statusOf(o, uint32(slot), time.Now())
 			}
 			o.sink.add(end)
 		}

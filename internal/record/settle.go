@@ -33,6 +33,7 @@ func (p *process) Settle(b *order.Batch) {
 	if err := p.out.Err(); err != nil && !p.failed {
 		p.fail(err)
 	}
+	p.divideUpTo(p.order.Time * recording.Quantum)
 	// Before the block is full, since here, and not within a batch, it is known what the block has of each stream.
 	if p.out.Room() < 8*order.BatchSize {
 		p.checkpoint(p.out.FlushLater)
@@ -139,6 +140,10 @@ func (p *process) write(watched bool) {
 		e := &b.Full[i]
 		e.Time *= recording.Quantum
 		e.Born *= recording.Quantum
+		if e.Kind == event.Map {
+			p.divideUpTo(e.Time - 1) // readings from before this change
+			p.memory.set.Map(&e.Event)
+		}
 	}
 	p.pairs.Settle(&b.Batch, p.w.args)
 	p.notes.Settle(&b.Batch, before.Events)

@@ -103,13 +103,10 @@ func (o *source) sendEndings(r *run) {
 		case m.Gone && o.more(uint32(slot)):
 			alive = true
 		case m.Gone:
-			status := Status{}
-			if o.main && slot == 0 && !m.Replaced {
-				var ok bool
-				if status, ok = r.mainStatus(m.GoneAt); !ok {
-					alive = true
-					continue
-				}
+			status, known := r.statusOf(o, uint32(slot), m.GoneAt)
+			if !known {
+				alive = true
+				continue
 			}
 			m.over = true
 			r.sampler.Remove(m.sampled)
@@ -120,6 +117,28 @@ func (o *source) sendEndings(r *run) {
 		}
 	}
 	o.dead = !alive && len(o.members) > 0
+}
+
+// statusOf is how a process has ended that is gone: the target as heaptap has seen it, others as the kernel says, or
+// else as they have said themselves. A process that executes another program by now has not ended. known is false while
+// the target's status, which is waited for since a moment, may still come.
+func (r *run) statusOf(o *source, slot uint32, since time.Time) (status Status, known bool) {
+	m := o.members[slot]
+	known = true
+	switch {
+	case m.Replaced:
+		return Status{}, true
+	case o.main && slot == 0:
+		status, known = r.mainStatus(since)
+	default:
+		if s, ok := m.Status(); ok {
+			status = Status{Exited: s.Exited(), Code: max(0, s.ExitStatus()), Signal: max(0, int(s.Signal()))}
+		} else if code, ok := o.reader.ExitStatus(slot); ok {
+			status = Status{Exited: true, Code: code}
+		}
+	}
+	status.MaxRSS = max(status.MaxRSS, o.reader.MaxRSS(slot))
+	return status, known
 }
 
 // more says whether a stream of the process was not read to its end.

@@ -50,7 +50,11 @@ func (r *run) newWorker(s *spool.Spool, main bool) *worker {
 	}
 	w.meta, w.metaErr = s.Meta()
 	// Here and not when the worker gets to it: the drain opens spools in the order in which they were made.
-	w.path = r.names.Next(s.Info().PID, &w.meta)
+	if r.config.Unit == nil {
+		w.path = r.names.Next(s.Info().PID, &w.meta)
+	} else {
+		r.openUnit(s.Info().PID)
+	}
 	return w
 }
 
@@ -93,6 +97,7 @@ func (w *worker) serve() {
 					p.loadModules()
 					p.writeCounts(false)
 					p.checkpoint(p.flush) // an error shows again with the next events
+					p.progressed()
 				}
 			}
 		}

@@ -1,10 +1,13 @@
+//go:build !race
+
 package recording_test
 
 import (
-	"github.com/heaptap/heaptap/internal/recording"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestAddressesAreCheap: if an allocator reuses what was recently freed, an address costs less than a byte an event.

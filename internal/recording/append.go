@@ -41,10 +41,7 @@ type indexEntry struct {
 func newAppender(f file, name string) (*appender, error) { return newAppenderFlags(f, name, 0) }
 
 func newAppenderFlags(f file, name string, flags uint32) (a *appender, err error) {
-	a = &appender{name: name, f: f, end: fileHeaderLength}
-	if a.pay, err = column.NewPayload(); err != nil {
-		return a, err
-	}
+	a = &appender{name: name, f: f, end: fileHeaderLength, pay: column.NewPayload()}
 	h := fileHeader{major: VersionMajor, minor: VersionMinor, flags: flags, quantum: Quantum}.encode()
 	if _, err := f.WriteAt(h, 0); err != nil {
 		return a, fmt.Errorf("cannot write the recording %s: %w", name, err)
@@ -85,6 +82,7 @@ func (a *appender) tables(t *pendingTables) error {
 	writeTable(a, blockNodes, &k.nodes, &nodeTable)
 	writeTable(a, blockSamples, &k.samples, &sampleTable)
 	writeTable(a, blockStackUse, &k.stackUse, &stackUseTable)
+	writeTable(a, blockResident, &k.resident, &residentTable)
 	writeTable(a, blockMarks, &k.marks, &markTable)
 	writeTable(a, blockRegions, &k.regions, &regionTable)
 	writeTable(a, blockRanges, &k.ranges, &rangeTable)

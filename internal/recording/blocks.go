@@ -101,6 +101,7 @@ var columnNames = map[blockType]map[column.ID]string{
 	blockCounts: {1: "threads", 2: "functions, sums", 3: "names", 4: "classes of sizes and times",
 		column.Texts: "texts"},
 	blockStackUse: {1: "threads", 2: "times", 3: "measures, bytes", 4: "stacks"},
+	blockResident: {1: "times", 2: "kinds, bytes, sizes", 3: "stacks, paths", column.Texts: "texts"},
 	blockPairs:    {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
 	blockPools:    {2: "sums", 3: "names", column.Texts: "texts"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults",

@@ -16,6 +16,8 @@ const (
 	// chunkEvents is how many events a chunk has at most: few enough that they stay in a cache, and so many that waking
 	// up the goroutine costs little.
 	chunkEvents = 4096
+	// firstEvents is for how many events a chunk has memory at first: most processes of a build or a script have few.
+	firstEvents = 128
 	// maxChunks is how many chunks may wait to be encoded.
 	maxChunks = 3
 )
@@ -85,7 +87,7 @@ func (w *Writer) encode(s *chunk) {
 // empty makes the chunk one that takes so many events, in the memory that it has.
 func (s *chunk) empty(room int) {
 	if s.Rows == nil && room > 0 {
-		s.Rows = make([]event.Row, 0, chunkEvents)
+		s.Rows = make([]event.Row, 0, firstEvents)
 	}
 	s.room = room
 	s.Rows, s.Others, s.Full = s.Rows[:0], s.Others[:0], s.Full[:0]

@@ -21,6 +21,7 @@ type Tables struct {
 	sections  []event.DataSection
 	residency []event.Residency
 	stackUse  []event.StackUse
+	resident  []event.ResidentPart
 	counts    *event.Counts // nil: nothing was counted
 	marks     []event.Mark  // by rising time
 	regions   []event.RegionNote
@@ -68,6 +69,8 @@ func (t *Tables) loadTable(typ blockType, s *column.Set) (err error) {
 		}
 	case blockStackUse:
 		t.stackUse, err = stackUseTable.Decode(s, t.stackUse)
+	case blockResident:
+		t.resident, err = residentTable.Decode(s, t.resident)
 	case blockPairs:
 		t.pairs, err = pairTable.Decode(s, t.pairs)
 	case blockPools:
@@ -158,6 +161,9 @@ func (t *Tables) Samples() []event.Sample { return t.samples }
 
 // StackUse returns the readings of the memory of the threads' stacks, in the order in which they were taken.
 func (t *Tables) StackUse() []event.StackUse { return t.stackUse }
+
+// Resident returns what the resident set consisted of, each time that it was read.
+func (t *Tables) Resident() []event.ResidentPart { return t.resident }
 
 // Marks returns the marks by rising time.
 func (t *Tables) Marks() []event.Mark { return t.marks }

@@ -56,10 +56,7 @@ func TestCountsForged(t *testing.T) {
 		"classes fall":          {Times: []event.Class{{Class: 3, Calls: 1}, {Class: 2, Calls: 1}}},
 		"function":              {Func: 200},
 	} {
-		p, err := column.NewPayload()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := column.NewPayload()
 		p.Reset()
 		recording.EncodeCounts(p, &event.Counts{Rows: []event.Count{row}})
 		var s column.Set

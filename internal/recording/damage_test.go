@@ -169,10 +169,7 @@ func TestOpenErrors(t *testing.T) {
 // TestForgedLengths: large lengths in a forged file do not make the reader take much memory.
 func TestForgedLengths(t *testing.T) {
 	t.Parallel()
-	p, err := column.NewPayload()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := column.NewPayload()
 	// A table of millions of nodes that packs to nearly nothing, many times over.
 	p.Uint(4 << 20)
 	zeros := make([]byte, 4<<20)
@@ -206,10 +203,7 @@ func TestForgedBlocks(t *testing.T) {
 	zeros := make([]byte, huge)
 	forge := func(typ recording.BlockType, build func(p *column.Payload)) []byte {
 		file := levels(t, 1, false)
-		p, err := column.NewPayload()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := column.NewPayload()
 		build(p)
 		return append(recording.AppendBlockHeader(file, typ, 99, p.Bytes()), p.Bytes()...)
 	}

@@ -60,7 +60,8 @@
 //
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs,
-// 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges.
+// 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges,
+// 27 resident set.
 //
 // Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id.
 // What an events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks
@@ -131,6 +132,12 @@
 //	          1 zigzag thread, as difference; 2 zigzag time minus the time before (before the first: 0); 3 varint
 //	          measure (0 deepest at an event, 1 touched, 2 size, as in package event; a reader skips others), varint
 //	          bytes; 4 varint stack id (of measure 0, else 0)
+//	resident set
+//	          what the resident set consisted of; the entries of one time add up to it: 1 zigzag time minus the time
+//	          before (before the first: 0); 2 varints kind (0 live blocks, 1 rest of the allocator's memory, 2 mapped by
+//	          the program, 3 threads' stacks, 4 static data, 5 files, 6 heaptap's own, others: the rest), resident
+//	          bytes, bytes of address space (of live blocks: requested bytes), each below 2^56; 3 varints stack id that
+//	          mapped it (of kind 2, 0: several), text: path (of kind 5, else 0); 9 texts, as for symbols
 //	mismatches
 //	          1 zigzag thread that freed, as difference; 2 zigzag time, likewise; 3 varints mismatch (as in package
 //	          event), function that allocated, function that freed, stack id, stack id of the deallocation; 4 varints

@@ -34,7 +34,7 @@ func TestFields(t *testing.T) {
 				if err != nil || len(want) < 20000 {
 					t.Fatal(len(want), err)
 				}
-				for f := range recording.AllFields {
+				for f := recording.Fields(0); f < recording.AllFields; f += thinner | 1 {
 					got, err := scanned(r, 0, last, f)
 					if err != nil || len(got) != len(want) {
 						t.Fatalf("fields %#x: %d of %d events, %v", f, len(got), len(want), err)

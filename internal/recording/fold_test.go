@@ -92,7 +92,7 @@ func (s *sieve) measure() (int64, error) { s.Lock(); defer s.Unlock(); return in
 func TestFold(t *testing.T) {
 	t.Parallel()
 	some, coarse, refused, levels := 0, 0, 0, 0
-	for seed := range uint64(8 + 24/thinner) {
+	for seed := range uint64(3 + 29/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 31))
 		n := 200 + rng.IntN(5000)
 		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(40), window: 30, burst: 4,

@@ -88,8 +88,9 @@ const (
 	blockRegions  blockType = 24 // named spans of what threads do
 	blockPools    blockType = 25 // totals of the program's own pools
 	blockRanges   blockType = 26 // named ranges of memory
+	blockResident blockType = 27 // what the resident set consists of
 
-	lastBlock = blockRanges // that this heaptap knows
+	lastBlock = blockResident // that this heaptap knows
 )
 
 func (t blockType) String() string {
@@ -146,6 +147,8 @@ func (t blockType) String() string {
 		return "pools"
 	case blockRanges:
 		return "ranges"
+	case blockResident:
+		return "resident set"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

@@ -35,8 +35,8 @@ type Input struct {
 	Deallocations             uint64
 	Temporary                 uint64
 	PeakBytes, PeakBlocks     uint64
-	PeakTime                  int64 // ns since Started
-	LeakedBytes, LeakedBlocks uint64
+	PeakTime                  int64  // ns since Started
+	LeakedBytes, LeakedBlocks uint64 // live at the end, the runtime's included
 	// Of what is leaked, the runtime's part.
 	RuntimeBytes, RuntimeBlocks uint64
 	PeakRSS                     int64 // -1: not known

@@ -16,6 +16,7 @@ type pendingTables struct {
 	samples []event.Sample
 
 	stackUse []event.StackUse
+	resident []event.ResidentPart
 	marks    []event.Mark
 	regions  []event.RegionNote
 	ranges   []event.NamedRange
@@ -29,6 +30,7 @@ func (t *pendingTables) moveFrom(o *pendingTables) {
 	move(&t.nodes, &o.nodes)
 	move(&t.samples, &o.samples)
 	move(&t.stackUse, &o.stackUse)
+	move(&t.resident, &o.resident)
 	move(&t.marks, &o.marks)
 	move(&t.regions, &o.regions)
 	move(&t.ranges, &o.ranges)

@@ -4,4 +4,4 @@ package recording_test
 
 // thinner divides the number of inputs of tests that try very many: with the race detector, each takes ten times as
 // long.
-const thinner = 8
+const thinner = 36

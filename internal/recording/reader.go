@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/private"
 	"github.com/heaptap/heaptap/internal/recording/block"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -42,6 +43,8 @@ type Reader struct {
 	budget   int64      // bytes that tables may still unpack to
 
 	measure func() (int64, error) // the file's length now; nil: it stays
+	locked  func() bool           // whether a recorder has the file open; nil: none has
+	live    bool                  // one had, before the file was last read
 	close   func() error
 }
 
@@ -51,6 +54,11 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OpenFile(f, path)
+}
+
+// OpenFile opens the recording in an open file, and takes the file over: Close closes it, and so does an error.
+func OpenFile(f *os.File, path string) (*Reader, error) {
 	st, err := f.Stat()
 	if err == nil && st.IsDir() {
 		err = fmt.Errorf("%s: is a directory, not a recording", path)
@@ -62,12 +70,17 @@ func Open(path string) (*Reader, error) {
 		f.Close()
 		return nil, err
 	}
+	locked := func() bool {
+		locked, _ := private.Locked(f)
+		return locked
+	}
+	live := locked() // before the file is read: what a recorder writes last is then in it
 	r, err := NewReader(f, st.Size(), filepath.Base(path))
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	r.close = f.Close
+	r.close, r.locked, r.live = f.Close, locked, live
 	r.measure = func() (int64, error) {
 		st, err := f.Stat()
 		if err != nil {
@@ -202,12 +215,15 @@ func (r *Reader) loadTally(s *column.Set) error {
 // anything. So one can follow a recording while it is being written. What was read before stays valid and is not read
 // again. No other method of the Reader may run at the same time.
 //
-// A block that is still being written is left for the next time. Until the recorder has written the ending, Damage says
-// that it is missing.
+// A block that is still being written is left for the next time.
 func (r *Reader) Refresh() (bool, error) {
+	if r.measure == nil && r.ended {
+		return false, nil
+	}
 	if r.measure == nil {
 		return false, errors.New("only a recording that was opened by its name can be refreshed")
 	}
+	r.live = r.locked != nil && r.locked()
 	size, err := r.measure()
 	switch {
 	case err != nil:
@@ -242,6 +258,9 @@ func (r *Reader) Version() (major, minor int) { return int(r.header.major), int(
 // Size is the file's length.
 func (r *Reader) Size() int64 { return r.size }
 
+// Content is the recording's bytes.
+func (r *Reader) Content() *io.SectionReader { return io.NewSectionReader(r.data, 0, r.size) }
+
 // Process is the process that was recorded.
 func (r *Reader) Process() event.Process { return r.process }
 
@@ -251,11 +270,19 @@ func (r *Reader) Ending() (Ending, bool) { return r.ending, r.ended }
 // Health counts what was not recorded.
 func (r *Reader) Health() event.Health { return r.ending.Health }
 
+// Live reports whether a recorder was still writing the recording when it was read.
+func (r *Reader) Live() bool { return !r.ended && r.live }
+
 // Complete reports whether the file is whole, with the process's end.
 func (r *Reader) Complete() bool { return r.ended && len(r.damage)+len(r.open) == 0 }
 
-// Damage says in sentences what is missing.
-func (r *Reader) Damage() []string { return slices.Concat(r.damage, r.open) }
+// Damage says in sentences what is missing. That the end is yet to come is not damage while a recorder writes.
+func (r *Reader) Damage() []string {
+	if r.Live() {
+		return slices.Clone(r.damage)
+	}
+	return slices.Concat(r.damage, r.open)
+}
 
 // LostContents reports whether something within the file is damaged that cannot be counted anew, as statistics can.
 func (r *Reader) LostContents() bool {
@@ -338,4 +365,14 @@ func adding(t *tally.Tally) block.Yield {
 		}
 		return true
 	}
+}
+
+// NewSection is NewReader for a part of a file; close is what Close calls.
+func NewSection(f io.ReaderAt, size int64, name string, close func() error) (*Reader, error) {
+	r, err := NewReader(f, size, name)
+	if err != nil {
+		return nil, errors.Join(err, close())
+	}
+	r.close = close
+	return r, nil
 }

@@ -24,7 +24,10 @@ type Names interface {
 // Rename writes to path a recording that differs from r in its names only. Blocks without names are copied byte for
 // byte, so numbers do not change. With an error, path is as it was.
 func Rename(r *Reader, path string, names Names) error {
-	if !r.Complete() {
+	switch {
+	case r.Live():
+		return fmt.Errorf("%s: is still being recorded; it must end first", r.name)
+	case !r.Complete():
 		return fmt.Errorf("%s: the recording is not whole: %s; heaptap repair makes a whole one of it", r.name,
 			r.Damage()[0])
 	}
@@ -85,6 +88,8 @@ func (n *renamer) block(e *indexEntry) error {
 		return renameTable(n, e, &regionTable, func(r *event.RegionNote) { r.Name = n.Word(r.Name) })
 	case blockPools:
 		return renameTable(n, e, &poolTable, func(p *event.Pool) { p.Name = n.Word(p.Name) })
+	case blockResident:
+		return renameTable(n, e, &residentTable, func(p *event.ResidentPart) { p.Name = n.Path(p.Name) })
 	case blockRanges:
 		return renameTable(n, e, &rangeTable, func(r *event.NamedRange) { r.Name = n.Word(r.Name) })
 	case blockVariables:

@@ -119,9 +119,17 @@ func TestRenameDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := recording.Rename(r, path+".b", upper{}); err == nil || !strings.Contains(err.Error(), "still being") {
+		t.Error(err)
+	}
+	if err := errors.Join(r.Close(), w.Abort()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = recording.Open(path); err != nil {
+		t.Fatal(err)
+	}
 	defer r.Close()
 	if err := recording.Rename(r, path+".b", upper{}); err == nil || !strings.Contains(err.Error(), "heaptap repair") {
 		t.Error(err)
 	}
-	w.Abort()
 }

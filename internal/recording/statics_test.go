@@ -108,10 +108,7 @@ func TestForgedRanges(t *testing.T) {
 			}
 		},
 	} {
-		p, err := column.NewPayload()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := column.NewPayload()
 		forge(p)
 		var s column.Set
 		if err := s.Parse(p.Bytes()); err != nil {

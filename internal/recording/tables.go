@@ -204,6 +204,22 @@ var rangeTable = column.Table[event.NamedRange]{Names: true, Fields: func(r *col
 	r.Uint(4, &x.Size)
 }}
 
+// residentTop bounds the bytes of a part of a resident set, so that sums of them do not overflow.
+const residentTop = 1 << 56
+
+var residentTable = column.Table[event.ResidentPart]{Names: true, Fields: func(
+	r *column.Row, x, before *event.ResidentPart) {
+	r.Delta(1, &x.Time, before.Time)
+	column.Enum(r, 2, &x.Kind, func(n uint64) event.ResidentKind {
+		return event.ResidentKind(min(n, uint64(event.ResidentRest)))
+	})
+	r.Uint(2, &x.Bytes)
+	r.Uint(2, &x.Size)
+	r.Uint32(3, &x.Stack)
+	r.Name(3, &x.Name)
+	r.Check(x.Time >= 0 && x.Bytes < residentTop && x.Size < residentTop, column.ErrTable)
+}}
+
 var stackUseTable = column.Table[event.StackUse]{Fields: func(r *column.Row, x, before *event.StackUse) {
 	when(r, &x.Thread, before.Thread, &x.Time, before.Time)
 	column.Known(r, 3, &x.Measure, event.StackMeasures)

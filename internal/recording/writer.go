@@ -124,6 +124,7 @@ func Create(path string, p event.Process, opts Options) (*Writer, error) {
 		w.app, w.closed = &appender{name: path}, true
 		return w, w.check(fmt.Errorf("cannot create the recording: %w", err))
 	}
+	_, _ = private.Lock(f) // for readers, who see that it is being written; without it they cannot tell
 	w, err := newWriter(osFile{f}, path, p, opts)
 	if err != nil {
 		f.Close()
@@ -217,6 +218,11 @@ func (w *Writer) Range(n event.NamedRange) { w.pending.ranges = append(w.pending
 
 // StackUse adds a reading of the memory of a thread's stack. What it names must be added before.
 func (w *Writer) StackUse(u event.StackUse) { w.pending.stackUse = append(w.pending.stackUse, u) }
+
+// Resident adds what the resident set consisted of at one moment. What it names must be added before.
+func (w *Writer) Resident(parts []event.ResidentPart) {
+	w.pending.resident = append(w.pending.resident, parts...)
+}
 
 // Pairs adds allocations and deallocations that do not belong together.
 func (w *Writer) Pairs(list []event.Pair) error { return writeNow(w, blockPairs, list, &pairTable) }

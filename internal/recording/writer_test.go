@@ -230,7 +230,7 @@ func TestDiskStaysFull(t *testing.T) {
 	const total = 60_000
 	events := programs["cc1plus"].run(9, total)
 	dropped := 0
-	for limit := 34_000; limit < 37_000; limit += 23 * thinner {
+	for limit := 34_000; limit < 37_000; limit += 23 * min(thinner, 12) {
 		d := &disk{limit: limit}
 		w, err := recording.NewWriter(d, "full.htap", event.Process{PID: 1}, recording.Options{})
 		if err != nil {

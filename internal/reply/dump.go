@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func Dump(recording string, r control.Request) ([]byte, error) {
 	s.Profile.Damage = nil // the missing end is not worth a warning
 	d := &dump{Source: s, request: r, form: "text",
 		q: &query.Query{Metrics: []query.Metric{query.Live, query.Bytes, query.Peak, query.Allocations}},
-		o: view.QueryOptions{Page: answer.Page{Limit: 20}, Options: view.Options{Width: 100}}}
+		o: view.QueryOptions{Page: answer.Page{Limit: 20}}}
 	for _, word := range strings.Fields(r.Text) {
 		if err := d.parse(word); err != nil {
 			return nil, err
@@ -77,7 +76,7 @@ func (d *dump) parse(word string) (err error) {
 			}
 		}
 	case "function":
-		if d.q.Focus, err = regexp.Compile(value); err != nil {
+		if d.q.Focus, err = question.Pattern(value); err != nil {
 			return err
 		}
 		d.q.By = query.ByLine

@@ -5,7 +5,8 @@
 // A pseudonym is a keyed hash of the name: with the same salt, a name has the same pseudonym in every recording;
 // without the salt, it cannot be guessed from a list of likely names. Paths keep their form: each folder has its own
 // pseudonym, so that files of one folder stay together, and endings such as .cc stay. Names that every Linux system has
-// are not secret: usual folders, and the C and C++ runtimes, by which heaptap classifies call stacks.
+// are not secret: usual folders, and the C and C++ runtimes and their functions, by which heaptap classifies call
+// stacks.
 package scrub
 
 import (
@@ -83,17 +84,15 @@ func (s *Scrubber) Path(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// startup are functions at the roots of call stacks.
-var startup = map[string]bool{"main": true, "_start": true, "__libc_start_main": true, "__libc_start_main_impl": true,
-	"__libc_start_call_main": true,
-	"start_thread":           true, "clone": true, "clone3": true, "__clone": true, "__clone3": true}
-
 // Function returns a function's pseudonym, if functions get pseudonyms; else its name without paths that a compiler may
 // have put into it.
 func (s *Scrubber) Function(name string) string {
 	switch {
-	case name == "" || startup[name] || strings.Contains(name,
-		"eh_alloc.cc"): // it identifies the C++ runtime's emergency pool
+	case name == "", name == "main", profile.BeforeMain(name):
+		return name
+	case strings.Contains(name, "eh_alloc.cc"): // the C++ runtime's pool
+		return name
+	case s.functions && profile.RuntimeFunction(name): // else what the runtime keeps would count as leaked
 		return name
 	case s.functions:
 		return s.pseudonym(name)

@@ -40,6 +40,9 @@ func TestPseudonyms(t *testing.T) {
 	if a.Word("") != "" || a.Function("main") != "main" || a.Function("Cache::grow()") == "Cache::grow()" {
 		t.Error(a.Function("main"), a.Function("Cache::grow()"))
 	}
+	if start := "__libc_start_main@@GLIBC_2.34"; a.Function(start) != start {
+		t.Errorf("%s, by which stacks are cut at main, is %s", start, a.Function(start))
+	}
 }
 
 // TestFunction: functions keep their names, except for paths that compilers put into some names.

@@ -9,11 +9,12 @@ import (
 
 // Process is a process that writes to the spool.
 type Process struct {
-	Slot     uint32
-	PID      int
-	Parent   uint32 // slot of the process it was forked from, or wire.None
-	ForkTime uint64 // timestamp of its first event; 0 for slot 0
-	Random   uint64 // address of its AT_RANDOM bytes
+	Slot      uint32
+	PID       int
+	Parent    uint32 // slot of the process it was forked from, or wire.None
+	ForkTime  uint64 // timestamp of its first event; 0 for slot 0
+	Random    uint64 // address of its AT_RANDOM bytes
+	ParentPID int    // the process that had started it, by its id; 0: not known
 }
 
 // Processes returns the processes from a slot on, up to the first one whose slot is not completely filled in.
@@ -27,6 +28,7 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 			if atomic.LoadUint32(&p.State) == wire.ProcLive {
 				list = append(list, Process{
 					Slot: from, PID: int(p.PID), Parent: p.Parent, ForkTime: p.ForkTime, Random: p.Random,
+					ParentPID: int(p.ParentPid),
 				})
 			} else {
 				list = append(list, Process{Slot: from, Parent: wire.None, ForkTime: r.s.info.Counter})
@@ -39,6 +41,29 @@ func (r *Reader) Processes(from uint32) (list []Process, err error) {
 		return nil
 	})
 	return list, err
+}
+
+// ExitStatus is the status with which a process has called exit or _exit; false if that was not seen.
+func (r *Reader) ExitStatus(slot uint32) (status int, ok bool) {
+	_ = guard(r.s.path, func() error {
+		if p := (*wire.Proc)(r.procs.at(slot)); p != nil {
+			ended := atomic.LoadUint64(&p.Ended)
+			status, ok = int(ended&0xff), ended&wire.Ended != 0
+		}
+		return nil
+	})
+	return status, ok
+}
+
+// MaxRSS is the largest resident set of a process that has called exit or _exit, in bytes; 0 if it is not known.
+func (r *Reader) MaxRSS(slot uint32) (most int64) {
+	_ = guard(r.s.path, func() error {
+		if p := (*wire.Proc)(r.procs.at(slot)); p != nil {
+			most = int64(min(atomic.LoadUint64(&p.Resident), 1<<56))
+		}
+		return nil
+	})
+	return most
 }
 
 // Partial says whether some allocations of a process have not been recorded so far.

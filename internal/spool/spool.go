@@ -203,6 +203,15 @@ func (s *Spool) Hidden() (n uint64) {
 	return n
 }
 
+// StaticPrograms returns how many statically linked programs the processes executed: those ran unrecorded.
+func (s *Spool) StaticPrograms() (n uint64) {
+	_ = guard(s.path, func() error {
+		n = atomic.LoadUint64(&s.header.StaticPrograms)
+		return nil
+	})
+	return n
+}
+
 // Sampling returns how allocations are sampled, encoded as in wire.XSampled; 0 if the program is not in sampled mode.
 func (s *Spool) Sampling() (sampling uint64) {
 	_ = guard(s.path, func() error {

@@ -294,13 +294,27 @@ func id(b []byte) string {
 
 // dwarf looks all addresses up in a file's DWARF. Split debug information is also searched for beside paths.
 func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []string) [][]dwarfx.Frame {
+	split := splits{root: s.o.Root, files: paths}
+	data, done := s.data(ctx, j, f, &split)
+	if data == nil {
+		return nil
+	}
+	defer done()
+	found, err := data.Lookup(ctx, j.addrs)
+	j.split = j.split || split.used()
+	if err != nil && ctx.Err() == nil {
+		j.note("%s: some names or lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return found
+}
+
+// data opens a file's DWARF; nil if it cannot be read. It is used until done is called.
+func (s *Symbolizer) data(ctx context.Context, j *job, f *elfx.File, split *splits) (data *dwarfx.Data, done func()) {
 	sections, err := loadSections(f, "")
 	if err != nil {
 		j.note("%v; its lines are unknown", err)
-		return nil
+		return nil, nil
 	}
-	split := splits{root: s.o.Root, files: paths}
-	defer split.close()
 	o := dwarfx.Options{Workers: s.o.Workers, Split: split.open, Release: func() {
 		f.Release()
 		split.release()
@@ -320,19 +334,18 @@ func (s *Symbolizer) dwarf(ctx context.Context, j *job, f *elfx.File, paths []st
 		j.note("%v; some names and lines are missing", err)
 	}
 	if alt != nil {
-		defer alt.Close()
 		if a, err := loadSections(alt, ""); err != nil {
 			j.note("%v; some names and lines are missing", err)
 		} else {
 			o.Alt = dwarfx.New(a, dwarfx.Options{})
 		}
 	}
-	found, err := dwarfx.New(sections, o).Lookup(ctx, j.addrs)
-	j.split = j.split || split.used()
-	if err != nil && ctx.Err() == nil {
-		j.note("%s: some names or lines are unknown: %s", f.Path, strings.ReplaceAll(err.Error(), "\n", "; "))
+	return dwarfx.New(sections, o), func() {
+		split.close()
+		if alt != nil {
+			alt.Close()
+		}
 	}
-	return found
 }
 
 // loadSections reads the sections that dwarfx uses, whose names have a suffix. Only the first two are indispensable.

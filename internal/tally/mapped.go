@@ -42,9 +42,9 @@ const (
 	spanPage  = 512
 )
 
-// mapper follows mapping changes. As in Tally, a site saves its level at the peak before it changes for the first time
+// Mapper follows mapping changes. As in Tally, a site saves its level at the peak before it changes for the first time
 // since.
-type mapper struct {
+type Mapper struct {
 	sum    Mapped
 	number uint64 // of the latest change
 	peak   uint64 // number of the change that reached the peak
@@ -58,7 +58,7 @@ type mapSite struct {
 	last uint64 // number of its last change
 }
 
-func (m *mapper) site(stack uint32) *mapSite {
+func (m *Mapper) site(stack uint32) *mapSite {
 	s := m.sites[stack]
 	if s == nil {
 		if m.sites == nil {
@@ -71,7 +71,7 @@ func (m *mapper) site(stack uint32) *mapSite {
 }
 
 // change must be called before a site's live bytes change.
-func (m *mapper) change(s *mapSite) {
+func (m *Mapper) change(s *mapSite) {
 	if s.last <= m.peak {
 		s.LiveAtPeak = s.LiveBytes()
 	}
@@ -79,7 +79,7 @@ func (m *mapper) change(s *mapSite) {
 }
 
 // add adds a range that a stack has mapped.
-func (m *mapper) add(start, size uint64, stack uint32, time int64) {
+func (m *Mapper) add(start, size uint64, stack uint32, time int64) {
 	end := start + size
 	if size == 0 || end < start {
 		return
@@ -99,7 +99,7 @@ func (m *mapper) add(start, size uint64, stack uint32, time int64) {
 }
 
 // remove removes a range, up to the end of its last page, and returns how many bytes of it were mapped.
-func (m *mapper) remove(start, size uint64) (bytes uint64) {
+func (m *Mapper) remove(start, size uint64) (bytes uint64) {
 	end := (start + size + mapPage - 1) &^ (mapPage - 1)
 	if end < start {
 		end = ^uint64(0)
@@ -135,7 +135,7 @@ func (m *mapper) remove(start, size uint64) (bytes uint64) {
 }
 
 // locate finds the first range that ends after an address.
-func (m *mapper) locate(at uint64) (p, i int) {
+func (m *Mapper) locate(at uint64) (p, i int) {
 	after := func(r Range, at uint64) int {
 		if r.End <= at {
 			return -1
@@ -150,7 +150,7 @@ func (m *mapper) locate(at uint64) (p, i int) {
 }
 
 // insert adds a range that overlaps no other.
-func (m *mapper) insert(r Range) {
+func (m *Mapper) insert(r Range) {
 	m.count++
 	p, i := m.locate(r.Start)
 	if p == len(m.spans) {
@@ -167,8 +167,8 @@ func (m *mapper) insert(r Range) {
 	}
 }
 
-// see counts a mapping change. For munmap it returns the bytes that were really mapped.
-func (m *mapper) see(e *event.Event) (unmapped uint64) {
+// See counts a mapping change. For munmap it returns the bytes that were really mapped.
+func (m *Mapper) See(e *event.Event) (unmapped uint64) {
 	if e.Addr == 0 {
 		return 0
 	}
@@ -196,7 +196,7 @@ func (m *mapper) see(e *event.Event) (unmapped uint64) {
 }
 
 // summary returns the sums so far; nil if nothing was mapped.
-func (m *mapper) summary() *Mapped {
+func (m *Mapper) summary() *Mapped {
 	if len(m.sites) == 0 {
 		return nil
 	}
@@ -209,14 +209,15 @@ func (m *mapper) summary() *Mapped {
 		sum.Sites = append(sum.Sites, one)
 	}
 	slices.SortFunc(sum.Sites, func(a, b Site) int { return cmp.Compare(a.Stack, b.Stack) })
-	for _, l := range m.spans {
-		sum.Ranges = append(sum.Ranges, l...)
-	}
+	sum.Ranges = m.Ranges()
 	return &sum
 }
 
+// Ranges returns the live ranges, ascending.
+func (m *Mapper) Ranges() []Range { return slices.Concat(m.spans...) }
+
 // resume continues from a summary.
-func (m *mapper) resume(sum *Mapped) {
+func (m *Mapper) resume(sum *Mapped) {
 	if sum == nil {
 		return
 	}

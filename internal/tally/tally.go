@@ -24,7 +24,7 @@ type Tally struct {
 	pages   []*[pageSize]account // in order of first appearance; the first is stack 0. Accounts never move
 	count   int                  // of accounts
 	threads []Thread
-	mapper  mapper
+	mapper  Mapper
 	block   Block // the block that is being counted
 }
 
@@ -195,7 +195,7 @@ func (c *Counts) free(e *event.Event, n, bytes uint64) {
 func (t *Tally) mapping(e *event.Event) {
 	m := &t.totals.Maps
 	failed := e.Addr == 0
-	unmapped := t.mapper.see(e)
+	unmapped := t.mapper.See(e)
 	switch e.Func {
 	case event.Mmap:
 		m.Mmap.add(e.Size, failed)

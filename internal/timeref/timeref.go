@@ -106,6 +106,9 @@ func (m Moment) String() string {
 	return m.text
 }
 
+// After reports whether the moment is a time later than end, the duration of a recording.
+func (m Moment) After(end time.Duration) bool { return m.kind == atTime && m.time > end }
+
 // Cut finds the moment in a recording. A time after the recording's end is its end. At most one block of events is
 // decoded. If there is no such mark, the error is an *UnknownMark.
 func (m Moment) Cut(r *recording.Reader) (uint64, error) {
@@ -132,4 +135,28 @@ func (m Moment) Cut(r *recording.Reader) (uint64, error) {
 		return r.CutAt(int64(m.share * float64(end)))
 	}
 	return first, nil
+}
+
+// Time finds the moment in a recording, in nanoseconds since its start. Other than the time of a Cut, it need not be
+// that of an event.
+func (m Moment) Time(r *recording.Reader) (int64, error) {
+	switch m.kind {
+	case atTime:
+		return int64(m.time), nil
+	case atMark:
+		mark, err := findMark(r, m.text)
+		if err != nil {
+			return 0, err
+		}
+		return mark.Time, nil
+	case atEnd:
+		if e, ok := r.Ending(); ok {
+			return e.End, nil
+		}
+	}
+	cut, err := m.Cut(r)
+	if err != nil {
+		return 0, err
+	}
+	return r.TimeAt(cut)
 }

@@ -22,6 +22,9 @@ func (r *Result) checkFacts(rec *recording.Reader) {
 	if list := rec.StackUse(); len(list) > 0 {
 		f.stackUse(r.check("stack-memory"), list)
 	}
+	if list := rec.Resident(); len(list) > 0 {
+		f.resident(r.check("resident-set"), list)
+	}
 	if list := rec.Pairs(); len(list) > 0 {
 		f.pairs(r.check("mismatches"), list)
 	}
@@ -79,6 +82,20 @@ func (f *facts) stackUse(c *Check, list []event.StackUse) {
 			u.Thread, u.Measure, u.Bytes, was[u.Measure])
 		was[u.Measure] = max(was[u.Measure], u.Bytes)
 		most[u.Thread] = was
+	}
+}
+
+func (f *facts) resident(c *Check, list []event.ResidentPart) {
+	c.What = fmt.Sprintf("%d parts of the resident set", len(list))
+	before := int64(0)
+	for i := range list {
+		p := &list[i]
+		f.time(c, "part", i, p.Time)
+		f.stack(c, "part", i, p.Stack)
+		c.require(p.Time >= before, "part %d at %d ns comes after one at %d ns", i, p.Time, before)
+		c.require(p.Stack == 0 || p.Kind == event.ResidentMapping, "part %d of %s names a call stack", i, p.Kind)
+		c.require(p.Name == "" || p.Kind == event.ResidentFile, "part %d of %s names a file", i, p.Kind)
+		before = max(before, p.Time)
 	}
 }
 

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -19,28 +18,26 @@ import (
 type QueryOptions struct {
 	Options
 	answer.Page
-	Exact bool // numbers in full, without units of their own
 }
 
 // answerText writes the answer to a query as text.
 type answerText struct {
 	renderer
-	QueryOptions
+	answer.Page
 	s *query.Source
 }
 
 func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answerText {
-	o.Options = o.Options.fill()
-	o.Options.Exact = o.Exact
-	a := &answerText{s: s, QueryOptions: o}
-	a.renderer = renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.Options, p: s.Profile}
-	return a
+	return &answerText{renderer: newRenderer(w, s.Profile, o.fill()), Page: o.Page, s: s}
 }
 
 // answerHeading writes what the answer is about, and what is wrong with the data.
 func (a *answerText) answerHeading(q *query.Answer) {
-	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.Width)))
 	what := "all of " + a.duration(a.p.Duration)
+	if a.p.Live {
+		what = "still running, " + a.duration(a.p.Duration) + " recorded"
+	}
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on, of %s", a.duration(q.Span), a.duration(q.Begin), a.duration(a.p.Duration))
 	}
@@ -58,6 +55,14 @@ func (a *answerText) answerHeading(q *query.Answer) {
 	}
 	a.sampled()
 	a.incomplete(q)
+}
+
+// runtimesOwn says what the runtime keeps, if leaks were asked for: it is not leaked.
+func (a *answerText) runtimesOwn(q *query.Answer, hint string) {
+	if q.Runtime.Blocks > 0 {
+		a.printf("  %s\n", a.faint(fmt.Sprintf("besides %s in %s that the runtime keeps: no "+
+			"leak%s", a.size(q.Runtime.Bytes), humanize.Plural(q.Runtime.Blocks, "block"), hint)))
+	}
 }
 
 var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries",
@@ -135,7 +140,7 @@ func (a *answerText) unitNote(m query.Metric) string {
 }
 
 // groupName returns the name of a group in at most width columns.
-func (a *answerText) groupName(g *query.Group, width int) string {
+func (a *answerText) groupName(g *query.Group, width int, opened ...int) string {
 	if g.Unknown && g.By.OfBlocks() {
 		return "(no region)"
 	}
@@ -153,11 +158,11 @@ func (a *answerText) groupName(g *query.Group, width int) string {
 	}
 	switch g.By {
 	case query.ByStack:
-		return a.chain(g.Stack, width)
+		return a.chain(g.Stack, width, opened...).styled
 	case query.ByThread:
 		return funcname.Middle(threadName(a.s, g.Thread), width)
 	case query.BySizeClass:
-		return classText(g.Class, func(n uint64) string { return a.size(n) })
+		return a.sizeClass(g.Class)
 	case query.ByAllocation:
 		return g.Func.String()
 	case query.ByRegion, query.ByRegionName:
@@ -172,13 +177,19 @@ func (a *answerText) groupName(g *query.Group, width int) string {
 	case query.ByAddress:
 		place = strings.TrimSpace(address(f) + " " + place)
 	}
+	a.missing.see(g.Module, g.Function)
 	if g.Function == "" {
 		return funcname.Middle(address(f), width)
 	}
 	if place == "" {
 		return funcname.Short(g.Function, width)
 	}
-	place = funcname.Middle(place, max(8, width/2))
+	// The name first: the place gets what it can spare, or, if it is no part of what the row is about, nothing.
+	spare := width - 1 - runes(funcname.Short(g.Function, width))
+	if g.By == query.ByFunction && spare < min(8, runes(place)) {
+		return funcname.Short(g.Function, width)
+	}
+	place = funcname.Middle(place, max(8, width/3, spare))
 	name := funcname.Short(g.Function, max(8, width-1-runes(place)))
 	return name + " " + a.place(place)
 }
@@ -198,14 +209,28 @@ func (a *answerText) size(n uint64) string {
 	return humanize.Size(n)
 }
 
-func (a *answerText) count(n uint64) string {
+// sizeClass returns the name of a class of sizes: its bounds, powers of two.
+func (a *answerText) sizeClass(class uint8) string {
 	if a.Exact {
-		return humanize.Number(n)
+		return classText(class, a.size)
 	}
-	return humanize.Short(n)
+	return sizeClassText(class)
 }
 
-// classText returns the name of a class of sizes, a power of two.
+func sizeClassText(class uint8) string {
+	lo, hi := query.SizeClass(class)
+	switch {
+	case lo == hi:
+		return humanize.Binary(lo)
+	case hi < 1024:
+		return fmt.Sprintf("%d to %d B", lo, hi)
+	case hi == math.MaxUint64:
+		return humanize.Binary(lo) + " or more"
+	}
+	return humanize.Binary(lo) + " to <" + humanize.Binary(hi+1)
+}
+
+// classText returns the bounds of a class.
 func classText(class uint8, text func(uint64) string) string {
 	lo, hi := query.SizeClass(class)
 	if lo == hi {
@@ -225,29 +250,6 @@ func threadName(s *query.Source, i uint32) string {
 		name = "-"
 	}
 	return fmt.Sprintf("%s (%d)", name, list[i].TID)
-}
-
-// chain returns a stack as one line: its leaf, and as many callers as fit.
-func (a *answerText) chain(stack uint32, width int) string {
-	levels := a.p.Fold(stack, true, width).List
-	if len(levels) == 0 {
-		return "(no call stack)"
-	}
-	line, rest := "", width
-	for i := range levels {
-		arrow := ""
-		if i > 0 {
-			arrow = " ← "
-		}
-		room := rest - runes(arrow)
-		if i > 0 && room < 14 {
-			return line + " ← …"
-		}
-		text := a.label(&levels[i].Frame, min(room, 48), i == 0)
-		line += a.faint(arrow) + text.styled
-		rest -= runes(arrow) + runes(text.plain)
-	}
-	return line
 }
 
 // more writes how many rows are not shown.

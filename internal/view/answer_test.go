@@ -16,18 +16,20 @@ import (
 // answers are all ways to show the answer to a query, by the name of their golden file.
 func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o QueryOptions) error {
 	t.Helper()
-	a := querytest.Ask(t, s, TimelineSteps(100))
+	a := querytest.Ask(t, s, TimelineSteps(QueryOptions{}))
 	return map[string]func(w io.Writer, o QueryOptions) error{
-		"top.txt":          func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Top, o) },
-		"top-stack.txt":    func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Stacks, o) },
-		"tree.txt":         func(w io.Writer, o QueryOptions) error { return Tree(w, s, a.Tree, a.Trim, o) },
-		"sandwich.txt":     func(w io.Writer, o QueryOptions) error { return Sandwich(w, s, a.Sandwich, a.Trim, o) },
-		"timeline.txt":     func(w io.Writer, o QueryOptions) error { return Timeline(w, s, a.Series, o) },
-		"timeline.csv":     func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, a.Series) },
-		"hist.txt":         func(w io.Writer, o QueryOptions) error { return Hist(w, s, a.Hist, HistParts, o) },
-		"threads.txt":      func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
-		"leaks.txt":        func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
-		"suggestions.supp": func(w io.Writer, _ QueryOptions) error { return Suggestions(w, a.Leaks.Suggestions(s)) },
+		"top.txt":       func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Top, o) },
+		"top-stack.txt": func(w io.Writer, o QueryOptions) error { return Top(w, s, a.Stacks, o) },
+		"tree.txt":      func(w io.Writer, o QueryOptions) error { return Tree(w, s, a.Tree, false, a.Trim, o) },
+		"sandwich.txt":  func(w io.Writer, o QueryOptions) error { return Sandwich(w, s, a.Sandwich, a.Trim, o) },
+		"timeline.txt":  func(w io.Writer, o QueryOptions) error { return Timeline(w, s, a.Series, o) },
+		"timeline.csv":  func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, a.Series) },
+		"hist.txt":      func(w io.Writer, o QueryOptions) error { return Hist(w, s, a.Hist, HistParts, o) },
+		"threads.txt":   func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
+		"leaks.txt":     func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
+		"suggestions.supp": func(w io.Writer, _ QueryOptions) error {
+			return Suggestions(w, s, a.Leaks.Suggestions(s, false))
+		},
 	}
 }
 
@@ -44,6 +46,24 @@ func TestAnswers(t *testing.T) {
 			continue
 		}
 		goldentest.Check(t, "query."+name, b.Bytes())
+	}
+}
+
+// TestNarrowTables: at 80 columns, each row of a table of leaks and of threads is one line, as on a wide terminal.
+func TestNarrowTables(t *testing.T) {
+	t.Parallel()
+	list := answers(t, querytest.Server(t))
+	for name, title := range map[string]string{"leaks.txt": "KEPT GROWING", "threads.txt": "ALLOCATED BY"} {
+		lines := func(width int) string {
+			var b bytes.Buffer
+			if err := list[name](&b, QueryOptions{Options: Options{Width: width}}); err != nil {
+				t.Fatal(err)
+			}
+			return b.String()[strings.Index(b.String(), title):]
+		}
+		if narrow := lines(80); strings.Count(narrow, "\n") != strings.Count(lines(200), "\n") {
+			t.Errorf("%s has broken rows:\n%s", name, narrow)
+		}
 	}
 }
 
@@ -76,10 +96,10 @@ func TestAnswerOptions(t *testing.T) {
 	}
 	var b bytes.Buffer
 	top := answers(t, s)["top.txt"]
-	if err := top(&b, QueryOptions{Exact: true, Page: answer.Page{Limit: 2, Skip: 1}}); err != nil {
+	if err := top(&b, QueryOptions{Options{Exact: true}, answer.Page{Limit: 2, Skip: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"bytes (bytes)", "18,740", "more rows (--skip 3)"} {
+	for _, want := range []string{"bytes (bytes)", "14,000", "more rows (--skip 3)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in:\n%s", want, b.String())
 		}
@@ -96,7 +116,7 @@ func TestTimelineCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != TimelineSteps(100)+2 {
+	if len(lines) != TimelineSteps(QueryOptions{})+2 {
 		t.Errorf("%d lines", len(lines))
 	}
 	if !strings.HasPrefix(lines[0], "time_s,live_bytes,live_blocks,most_live_bytes,allocations,bytes,deallocations,"+

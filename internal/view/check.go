@@ -32,21 +32,34 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 		a.suppressed(r)
 		return a.Flush()
 	}
-	a.printf("%s  %s  %s\n", a.warn("FAIL"), a.bold(clean(r.File)),
-		a.faint(command(a.p, max(a.renderer.Width-8-runes(r.File), 20))))
+	a.printf("%s  %s", a.warn("FAIL"), a.bold(clean(r.File)))
+	if what := command(a.p, max(a.Width-8-runes(r.File), 20)); !strings.HasSuffix(clean(r.File), " of "+what) {
+		a.printf("  %s", a.faint(what))
+	}
+	a.printf("\n")
 	for i := range r.Checks {
 		c := &r.Checks[i]
 		if !c.Failed {
 			if c.Kind != check.Complete {
-				a.printf("  %s  %s\n", a.faint("ok  "), a.faint(c.Text(a.Exact)))
+				a.verdict(a.faint("ok  "), c, a.faint)
 			}
 			continue
 		}
-		a.printf("  %s  %s\n", a.warn("FAIL"), c.Text(a.Exact))
+		a.verdict(a.warn("FAIL"), c, func(line string) string { return line })
 		list, more := c.First(a.Limit)
-		for k := range list {
-			p := c.Part(&list[k], a.Exact)
-			a.columns(p.Value, p.Share, p.Notes, list[k].ID)
+		if len(list) > 0 {
+			if err := a.Flush(); err != nil {
+				return err
+			}
+			of := newAnswer(w, c.Source, o) // one of several runs
+			opened := of.distinguish(len(list), func(i int) uint32 { return list[i].ID }, frameText)
+			for k := range list {
+				p := c.Part(&list[k], a.Exact)
+				of.columns(p.Value, p.Share, p.Notes, list[k].ID, opened[list[k].ID]...)
+			}
+			if err := of.Flush(); err != nil {
+				return err
+			}
 		}
 		if more > 0 {
 			a.printf("  %s\n", a.faint(fmt.Sprintf("and %s", humanize.Plural(uint64(more), "more call stack"))))
@@ -56,12 +69,27 @@ func Checks(w io.Writer, r *check.Result, o QueryOptions) error {
 	return a.Flush()
 }
 
+// verdict writes what a check found. Of repeated runs, that is long.
+func (a *answerText) verdict(word string, c *check.Check, paint func(string) string) {
+	if len(c.Runs)+len(c.BaseRuns) <= 2 {
+		a.printf("  %s  %s\n", word, paint(c.Text(a.Exact)))
+		return
+	}
+	const indent = "        "
+	for i, line := range fitted(c.Text(a.Exact), a.Width-len(indent)) {
+		begin := indent
+		if i == 0 {
+			begin = "  " + word + "  "
+		}
+		a.printf("%s%s\n", begin, paint(line))
+	}
+}
+
 // suppressed writes what the rules for known leaks left out.
 func (a *answerText) suppressed(r *check.Result) {
-	for _, rule := range r.Suppressed {
-		if rule.Blocks > 0 {
-			a.wrap("    ", fmt.Sprintf("besides %s in %s suppressed by leak:%s", a.size(rule.Bytes),
-				humanize.Plural(rule.Blocks, "block"), clean(rule.Pattern)), a.faint)
+	for i := range r.Suppressed {
+		if r.Suppressed[i].Blocks > 0 {
+			a.wrap("    ", a.suppressedBy(&r.Suppressed[i]), a.faint)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func alignment(n uint64) string {
 // Mismatches writes the allocations and deallocations that do not belong together, both with their call stacks.
 func Mismatches(w io.Writer, s *query.Source, o QueryOptions) error {
 	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.Width)))
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("%s, %s", humanize.Plural(a.p.MismatchedBlocks(), "mismatched deallocation"),
 		humanize.Plural(uint64(len(a.p.Mismatches)), "different pair"))))
 	a.incomplete(&query.Answer{})
@@ -115,10 +115,11 @@ func (r *report) unmatched() {
 		return
 	}
 	r.printf("%s  %s\n", r.title("UNMATCHED DEALLOCATIONS"), r.faint("of "+humanize.Number(total)))
-	for _, u := range r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))] {
+	shown := r.p.Unmatched[:min(len(r.p.Unmatched), max(r.Top, 1))]
+	opened := r.distinguish(len(shown), func(i int) uint32 { return shown[i].Stack }, frameText)
+	for _, u := range shown {
 		r.columns(r.short(u.Count), humanize.Percent(u.Count, total),
-			[]string{funcname.Middle(u.Func.String(), gutter-2)},
-			u.Stack)
+			[]string{funcname.Middle(u.Func.String(), gutter-2)}, u.Stack, opened[u.Stack]...)
 	}
 	if n := len(r.p.Unmatched) - r.Top; n > 0 {
 		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))

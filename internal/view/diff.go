@@ -41,7 +41,7 @@ func (d *difference) side(word string, a *answerText, q *query.Answer) {
 		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
 	}
 	text := fmt.Sprintf(" · %s · %s · from the %s", clean(a.p.Name), what, planText[q.Plan])
-	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.renderer.Width-8-runes(text)))), d.faint(text))
+	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.Width-8-runes(text)))), d.faint(text))
 }
 
 // of returns the side that names a row.
@@ -119,61 +119,47 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
 	rows, left := answer.Cut(d.Page, changed)
-	both := len(t.Rows) > 0 && twoValues(t.Rows[0].By)
-	type column struct {
-		head string
-		text func(r *diff.Row) string
-	}
-	first := t.After.Metrics[0]
-	cols := []column{
-		{"before", func(r *diff.Row) string { return d.value(first, &r.Total.Before, t.Before.Span) }},
-		{"after", func(r *diff.Row) string { return d.value(first, &r.Total.After, t.After.Span) }},
-	}
-	for i, m := range t.After.Metrics {
-		cols = append(cols, column{m.String() + d.unitNote(m),
-			func(r *diff.Row) string { return d.change(m, &r.Total) }})
-		if i == 0 {
-			cols = append(cols, column{"", func(r *diff.Row) string { return d.percent(m, &r.Total) }})
+	cols := d.changeColumns(t, rows)
+	room := func() int {
+		used := 9
+		for _, c := range cols {
+			used += 2 + c.width
 		}
-		if both {
-			cols = append(cols, column{"self", func(r *diff.Row) string { return d.change(m, &r.Self) }})
-		}
+		return d.Width - used
 	}
-	all := diff.Row{Total: diff.Pair{Before: t.Before.Total, After: t.After.Total}}
-	all.Self = all.Total
-	widths := make([]int, len(cols))
-	used := 0
-	for k, c := range cols {
-		widths[k] = max(runes(c.head), runes(c.text(&all)))
-		for i := range rows {
-			widths[k] = max(widths[k], runes(c.text(&rows[i])))
-		}
-		used += 2 + widths[k]
-	}
-	room := max(nameWidth, d.renderer.Width-used-9)
-	line := func(r *diff.Row, status, name string) {
-		for k, c := range cols {
-			text := padLeft(c.text(r), widths[k])
-			if k == 2 {
-				text = d.bold(text)
-			}
-			d.printf("  %s", text)
-		}
-		d.printf("  %s %s\n", d.faint(padRight(status, 6)), name)
-	}
-	var head strings.Builder
-	for k, c := range cols {
-		head.WriteString("  " + padLeft(c.head, widths[k]))
+	if d.wraps && room() < nameWidth { // metrics that have not changed make room
+		cols = slices.DeleteFunc(cols, func(c changeColumn) bool { return c.spare })
 	}
 	by := ""
 	if len(t.Rows) > 0 {
 		by = t.Rows[0].By.String()
 	}
+	// On a narrow terminal, a call stack has a line of its own below the numbers.
+	names, below := max(d.leastName(), room()), ""
+	if by == query.ByStack.String() && d.wraps && names < nameWidth {
+		below = strings.Repeat(" ", 11)
+		names = d.Width - len(below)
+	}
+	var head strings.Builder
+	for _, c := range cols {
+		head.WriteString("  " + padLeft(c.head, c.width))
+	}
 	d.printf("%s\n", d.faint(head.String()+strings.Repeat(" ", 9)+by))
-	line(&all, "", d.bold("all"))
+	d.changeLine(cols, 0, "", d.bold("all"))
+	opened := map[*answerText]map[uint32][]int{}
+	for _, side := range []*answerText{d.before, d.answerText} {
+		opened[side] = d.opened(side, rows, names)
+	}
 	for i := range rows {
 		r := &rows[i]
-		line(r, r.Status.String(), d.of(r.Status).groupName(&r.Group, room))
+		side := d.of(r.Status)
+		name := side.groupName(&r.Group, names, opened[side][r.Stack]...)
+		if below != "" {
+			d.changeLine(cols, i+1, r.Status.String(), "")
+			d.printf("%s%s\n", below, name)
+		} else {
+			d.changeLine(cols, i+1, r.Status.String(), name)
+		}
 	}
 	d.more(left)
 	switch n := uint64(t.Unchanged()); {
@@ -183,6 +169,64 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 		d.printf("  %s\n", d.faint("and "+humanize.Plural(n, "row")+" unchanged"))
 	}
 	return d.Flush()
+}
+
+// changeColumn is a column of the numbers of a comparison.
+type changeColumn struct {
+	head  string
+	cells []string // of the whole, then of the rows
+	width int
+	spare bool // left out if names have no room: nothing has changed
+}
+
+// changeColumns returns the first metric before and after, and the changes of all.
+func (d *difference) changeColumns(t *diff.Table, rows []diff.Row) (cols []changeColumn) {
+	all := diff.Pair{Before: t.Before.Total, After: t.After.Total}
+	lines := slices.Concat([]diff.Row{{Self: all, Total: all}}, rows)
+	add := func(head string, spare bool, text func(r *diff.Row) string) {
+		c := changeColumn{head: head, width: runes(head), spare: spare}
+		for i := range lines {
+			cell := text(&lines[i])
+			c.cells, c.width, c.spare = append(c.cells, cell), max(c.width, runes(cell)), c.spare && cell == "0"
+		}
+		cols = append(cols, c)
+	}
+	first := t.After.Metrics[0]
+	add("before", false, func(r *diff.Row) string { return d.value(first, &r.Total.Before, t.Before.Span) })
+	add("after", false, func(r *diff.Row) string { return d.value(first, &r.Total.After, t.After.Span) })
+	for i, m := range t.After.Metrics {
+		add(m.String()+d.unitNote(m), i > 0, func(r *diff.Row) string { return d.change(m, &r.Total) })
+		if i == 0 {
+			add("", false, func(r *diff.Row) string { return d.percent(m, &r.Total) })
+		}
+		if len(t.Rows) > 0 && twoValues(t.Rows[0].By) {
+			add("self", i > 0, func(r *diff.Row) string { return d.change(m, &r.Self) })
+		}
+	}
+	return cols
+}
+
+// changeLine writes the cells of a line, its status and its name.
+func (d *difference) changeLine(cols []changeColumn, line int, status, name string) {
+	for k, c := range cols {
+		text := padLeft(c.cells[line], c.width)
+		if k == 2 {
+			text = d.bold(text)
+		}
+		d.printf("  %s", text)
+	}
+	d.printf("%s\n", strings.TrimRight("  "+d.faint(padRight(status, 6))+" "+name, " "))
+}
+
+// opened returns which frames to open, by stack, so that no two rows that a side names look equal.
+func (d *difference) opened(side *answerText, rows []diff.Row, width int) map[uint32][]int {
+	var stacks []uint32
+	for i := range rows {
+		if rows[i].By == query.ByStack && !rows[i].Unknown && d.of(rows[i].Status) == side {
+			stacks = append(stacks, rows[i].Stack)
+		}
+	}
+	return side.distinguish(len(stacks), func(i int) uint32 { return stacks[i] }, chainText(width))
 }
 
 // DiffTree writes a call tree with what each node was and is.
@@ -203,10 +247,11 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 	}
 	type work struct {
 		n      *diff.Node
-		folded int // not 0: instead of a node, so many branches that are left out
-		indent int
-		mark   string
+		folded int    // not 0: instead of a node, so many branches that are left out
+		prefix string // what is drawn before its descendants
+		mark   string // and instead of that before itself
 	}
+	limit := min(maxIndent, (d.Width-52-narrowWidth)/2)
 	todo := []work{{n: t.Root}}
 	for len(todo) > 0 {
 		w := todo[len(todo)-1]
@@ -216,9 +261,8 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 			if trim.Depth > 0 {
 				why = "deeper, or " + why
 			}
-			branches := strings.Replace(humanize.Plural(uint64(w.folded), "more branch"), "branchs", "branches", 1)
-			d.printf("%s%s└ %s\n", strings.Repeat(" ", 52), strings.Repeat("  ", w.indent),
-				d.faint(fmt.Sprintf("(%s %s)", branches, why)))
+			d.printf("%s%s%s\n", strings.Repeat(" ", 52), d.faint(w.mark),
+				d.faint(fmt.Sprintf("(%s %s)", humanize.Plural(uint64(w.folded), "more branch"), why)))
 			continue
 		}
 		times := 1
@@ -230,27 +274,24 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		if times > 1 {
 			more = fmt.Sprintf(" ×%d", times)
 		}
-		prefix := strings.Repeat("  ", max(w.indent-1, 0)) + w.mark
 		name := d.bold("all")
 		if w.n != t.Root {
 			side := d.answerText
 			if w.n.Total.After == (query.Values{}) {
 				side = d.before
 			}
-			name = side.groupName(&w.n.Group, max(nameWidth, d.renderer.Width-52-runes(prefix+more))) + more
+			name = side.groupName(&w.n.Group, max(d.leastName(), d.Width-52-runes(w.mark+more))) + more
 		}
-		line(&w.n.Total, prefix, name)
+		line(&w.n.Total, w.mark, name)
 		if w.n.Folded > 0 {
-			todo = append(todo, work{folded: w.n.Folded, indent: w.indent})
+			mark, _ := branch(w.prefix, limit, true)
+			todo = append(todo, work{folded: w.n.Folded, mark: mark})
 		}
 		alone := len(w.n.Children) == 1 && w.n.Folded == 0
 		for i, c := range slices.Backward(w.n.Children) {
-			next := work{n: c, indent: w.indent}
+			next := work{n: c, mark: w.prefix, prefix: w.prefix}
 			if !alone {
-				next.indent, next.mark = min(w.indent+1, maxIndent), "├ "
-				if i == len(w.n.Children)-1 && w.n.Folded == 0 {
-					next.mark = "└ "
-				}
+				next.mark, next.prefix = branch(w.prefix, limit, i == len(w.n.Children)-1 && w.n.Folded == 0)
 			}
 			todo = append(todo, next)
 		}

@@ -15,7 +15,7 @@ import (
 // Globals writes the largest static variables, and the size of all static data by file and by section.
 func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions) error {
 	g := &globalsText{newAnswer(w, s, o), found}
-	g.printf("%s\n", g.bold(command(g.p, g.renderer.Width)))
+	g.printf("%s\n", g.bold(command(g.p, g.Width)))
 	when := "what was in memory is unknown"
 	if g.At >= 0 {
 		when = fmt.Sprintf("in memory: as of %s of %s", humanize.Duration(g.At), humanize.Duration(g.p.Duration))
@@ -40,7 +40,7 @@ func Globals(w io.Writer, s *query.Source, found *query.Globals, o QueryOptions)
 	rows = [][]string{{"size", "in memory", "variables", "their size", ""}}
 	files, left := answer.Cut(g.Page, g.Files)
 	for i := range files {
-		rows = append(rows, g.sum(&files[i].Total, funcname.Middle(clean(files[i].Path), g.renderer.Width-50)))
+		rows = append(rows, g.sum(&files[i].Total, funcname.Middle(clean(files[i].Path), g.Width-50)))
 	}
 	g.table(rows, 4)
 	g.more(left)
@@ -74,7 +74,7 @@ func (g *globalsText) list() {
 			place += " " + base(v.Path)
 		}
 		place = funcname.Middle(clean(place), 40)
-		room := max(nameWidth, g.renderer.Width-36-runes(place)-1)
+		room := max(nameWidth, g.Width-36-runes(place)-1)
 		name := v.Name
 		if name == "" {
 			name = fmt.Sprintf("%#x", v.Addr)
@@ -113,7 +113,7 @@ func (g *globalsText) resident(r query.Resident) string {
 }
 
 func (g *globalsText) sum(s *query.GlobalSum, name string) []string {
-	return []string{g.size(s.Total), g.resident(s.Resident), g.count(s.Variables), g.size(s.Named), name}
+	return []string{g.size(s.Total), g.resident(s.Resident), g.short(s.Variables), g.size(s.Named), name}
 }
 
 // globalTable writes rows, the heads first. Columns up to last are numbers, the others are text.

@@ -33,8 +33,8 @@ const (
 // HistDivisions are all of them.
 var HistDivisions = []string{HistByPairs, HistByTime, HistByLifetime}
 
-// barWidth is the width of the longest bar.
-const barWidth = 40
+// barWidth returns the width of the longest bar: what is left of a row.
+func (a *answerText) barWidth() int { return min(a.Width-66, 60) }
 
 // Hist writes the requested parts of a histogram.
 func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o QueryOptions) error {
@@ -81,7 +81,7 @@ func (h *histText) sizes() {
 		}
 		h.printf("  %s\n", h.faint(text))
 	}
-	h.bars(h.Sizes[:], t.Allocations, h.size)
+	h.bars(h.Sizes[:], t.Allocations, h.sizeClass)
 	h.printf("\n")
 }
 
@@ -93,7 +93,7 @@ func (h *histText) lifetimes() {
 		h.printf("  %s\n", h.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", h.time(t.MinLifetime),
 			h.time(uint64(mean)), h.time(t.MaxLifetime))))
 	}
-	h.bars(h.Lifetimes[:], t.Deallocations, h.time)
+	h.bars(h.Lifetimes[:], t.Deallocations, h.timeClass)
 	if n := h.NeverFreed; n.Count > 0 {
 		h.printf("  %s\n", h.faint(fmt.Sprintf("and %s of %s that were never freed", humanize.Plural(n.Count, "block"),
 			h.size(n.Bytes))))
@@ -109,9 +109,9 @@ func (h *histText) jumps() {
 	}
 	h.printf("%s  %s\n", h.title("REALLOCATIONS"),
 		h.faint(fmt.Sprintf("of %s, %s in place, by how much the size changed", humanize.Plural(all, "block"),
-			h.count(j.InPlace))))
-	h.bars(j.Grown[:], all, func(v uint64) string { return "+" + h.size(v) })
-	h.bars(j.Shrunk[:], all, func(v uint64) string { return "-" + h.size(v) })
+			h.short(j.InPlace))))
+	h.bars(j.Grown[:], all, h.change("+"))
+	h.bars(j.Shrunk[:], all, h.change("-"))
 	if j.Same > 0 {
 		h.printf("  %s\n", h.faint(humanize.Plural(j.Same, "reallocation")+" to the same size"))
 	}
@@ -129,8 +129,8 @@ func (h *histText) pairs() {
 	}
 	for _, x := range rows {
 		h.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(x.Old)+" B → "+humanize.Number(x.New)+" B", 36),
-			padLeft(h.count(x.Count), 12), padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7),
-			padLeft(h.count(x.InPlace)+" in place", 18), h.bar(x.Count, most))
+			padLeft(h.short(x.Count), 12), padLeft(humanize.Percent(x.Count, h.Jumps.Count()), 7),
+			padLeft(h.short(x.InPlace)+" in place", 18), h.bar(x.Count, most))
 	}
 	h.more(left)
 	if h.OtherPairs > 0 {
@@ -146,8 +146,26 @@ var (
 	ageColumns  = []int{10, 14, 18, 22, 26, 30, 34}
 )
 
-// tableFurther is the width of what follows the columns.
-const tableFurther = 14
+// Widths of a table.
+const (
+	tableRows    = 26
+	tableCount   = 10
+	tableCell    = 10
+	tableFurther = 13 // of what follows the columns
+)
+
+// fitting returns as many columns, evenly spread, as fit beside further ones.
+func (h *histText) fitting(ends []int, further int) []int {
+	n := (h.Width - 2 - tableRows - tableCount - tableCell - further*tableFurther) / tableCell
+	if n >= len(ends) {
+		return ends
+	}
+	var list []int
+	for i := range max(n, 1) {
+		list = append(list, ends[(i+1)*len(ends)/(max(n, 1)+1)])
+	}
+	return list
+}
 
 // columns sums the counts of the classes of each column.
 func columns(list []query.Bucket, ends []int) []uint64 {
@@ -160,13 +178,12 @@ func columns(list []query.Bucket, ends []int) []uint64 {
 }
 
 // tableHead writes the head of a table: the text above the rows, then those above the columns.
-func (h *histText) tableHead(rows string, ends []int, text func(uint64) string, further ...string) {
-	line := padLeft(rows, 28) + padLeft("count", 12)
+func (h *histText) tableHead(rows string, ends []int, text func(uint8) string, further ...string) {
+	line := padLeft(rows, tableRows) + padLeft("count", tableCount)
 	for _, class := range ends {
-		_, highest := query.SizeClass(uint8(class))
-		line += padLeft("≤"+text(highest), 11)
+		line += padLeft(text(uint8(class)), tableCell)
 	}
-	line += padLeft("more", 11)
+	line += padLeft("more", tableCell)
 	for _, name := range further {
 		line += padLeft(name, tableFurther)
 	}
@@ -178,11 +195,11 @@ func (h *histText) tableRow(name string, count uint64, cells []uint64, further .
 		if n == 0 {
 			return padLeft("·", width)
 		}
-		return padLeft(h.count(n), width)
+		return padLeft(h.short(n), width)
 	}
-	line := padLeft(name, 28) + padLeft(h.count(count), 12)
+	line := padLeft(name, tableRows) + padLeft(h.short(count), tableCount)
 	for _, n := range cells {
-		line += cell(n, 11)
+		line += cell(n, tableCell)
 	}
 	for _, n := range further {
 		line += cell(n, tableFurther)
@@ -193,14 +210,15 @@ func (h *histText) tableRow(name string, count uint64, cells []uint64, further .
 // sizesByTime writes how many blocks of which sizes were allocated in each step of the time.
 func (h *histText) sizesByTime() {
 	h.printf("%s  %s\n", h.title("SIZES BY TIME"), h.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
-	h.tableHead("from", sizeColumns, h.size)
+	ends := h.fitting(sizeColumns, 0)
+	h.tableHead("from", ends, h.sizeEnd)
 	for step := range h.Times {
 		list := h.Times[step][:]
 		count := uint64(0)
 		for _, b := range list {
 			count += b.Count
 		}
-		h.tableRow(h.time(uint64(max(0, h.StepTime(step)))), count, columns(list, sizeColumns))
+		h.tableRow(h.time(uint64(max(0, h.StepTime(step)))), count, columns(list, ends))
 	}
 	h.printf("\n")
 }
@@ -209,14 +227,42 @@ func (h *histText) sizesByTime() {
 func (h *histText) lifetimesBySize() {
 	h.printf("%s  %s\n", h.title("LIFETIMES BY SIZE"),
 		h.faint("of "+humanize.Plural(h.Total.Deallocations, "deallocation")))
-	h.tableHead("size", ageColumns, h.time, "never freed")
+	ends := h.fitting(ageColumns, 1)
+	h.tableHead("size", ends, h.timeEnd, "never freed")
 	for class := range h.Ages {
 		kept, count := h.Kept[class].Count, h.Freed[class].Count
 		if count+kept > 0 {
-			h.tableRow(classText(uint8(class), h.size), count+kept, columns(h.Ages[class][:], ageColumns), kept)
+			h.tableRow(h.sizeClass(uint8(class)), count+kept, columns(h.Ages[class][:], ends), kept)
 		}
 	}
 	h.printf("\n")
+}
+
+// change returns how a class of changes is written.
+func (h *histText) change(sign string) func(uint8) string {
+	return func(class uint8) string {
+		if h.Options.Exact {
+			return classText(class, func(n uint64) string { return sign + h.size(n) })
+		}
+		return sign + h.sizeClass(class)
+	}
+}
+
+// timeClass returns the bounds of a class of times.
+func (a *answerText) timeClass(class uint8) string { return classText(class, a.time) }
+
+// timeEnd and sizeEnd return the upper bound of a class.
+func (a *answerText) timeEnd(class uint8) string {
+	_, highest := query.SizeClass(class)
+	return "≤" + a.time(highest)
+}
+
+func (a *answerText) sizeEnd(class uint8) string {
+	_, highest := query.SizeClass(class)
+	if a.Exact {
+		return "≤" + a.size(highest)
+	}
+	return "<" + humanize.Binary(highest+1)
 }
 
 func (a *answerText) time(ns uint64) string {
@@ -227,7 +273,7 @@ func (a *answerText) time(ns uint64) string {
 }
 
 // bars writes the classes from the first to the last that are not empty.
-func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint64) string) {
+func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint8) string) {
 	first, last, most := len(list), 0, uint64(0)
 	for i, b := range list {
 		if b.Count > 0 {
@@ -241,17 +287,17 @@ func (h *histText) bars(list []query.Bucket, whole uint64, text func(uint64) str
 			!slices.ContainsFunc(list[1:i], func(b query.Bucket) bool { return b.Count > 0 }) {
 			continue // between nothing at all and the least that there is
 		}
-		h.printf("  %s %s %s %s%s\n", padLeft(classText(uint8(i), text), 28), padLeft(h.count(b.Count), 12),
+		h.printf("  %s %s %s %s%s\n", padLeft(text(uint8(i)), 28), padLeft(h.short(b.Count), 12),
 			padLeft(humanize.Percent(b.Count, whole), 7), padLeft(h.size(b.Bytes), 12), h.bar(b.Count, most))
 	}
 }
 
-// bar returns two spaces and a line whose length is a share of barWidth. A share above 0 is always visible.
+// bar returns two spaces and a line whose length is a share of the longest one. A share above 0 is always visible.
 func (a *answerText) bar(n, most uint64) string {
 	if n == 0 {
 		return ""
 	}
-	k := max(int(float64(n)/float64(most)*barWidth*8+.5), 1)
+	k := max(int(float64(n)/float64(most)*float64(a.barWidth())*8+.5), 1)
 	out := strings.Repeat("█", k/8)
 	if k%8 > 0 {
 		out += string([]rune(" ▏▎▍▌▋▊▉")[k%8])
@@ -268,7 +314,7 @@ func (h *histText) exactSizes() {
 		most = rows[0].Count
 	}
 	for _, c := range rows {
-		h.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(h.count(c.Count), 12),
+		h.printf("  %s %s %s %s%s\n", padLeft(humanize.Number(c.Size)+" B", 28), padLeft(h.short(c.Count), 12),
 			padLeft(humanize.Percent(c.Count, h.Total.Allocations), 7), padLeft(h.size(c.Size*c.Count), 12),
 			h.bar(c.Count, most))
 	}
@@ -304,7 +350,7 @@ func (h *histText) slacks() {
 		if k.Count > 0 {
 			each = fmt.Sprintf("%.1f B each", float64(k.Slack)/float64(k.Count))
 		}
-		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(classText(uint8(i), h.size), 28), padLeft(h.size(k.Slack), 12),
+		line := fmt.Sprintf("  %s %s %s %s%s", padLeft(h.sizeClass(uint8(i)), 28), padLeft(h.size(k.Slack), 12),
 			padLeft(humanize.Percent(k.Slack, k.Requested), 7), padLeft(each, 12), h.bar(k.Slack, most))
 		h.printf("%s\n", strings.TrimRight(line, " "))
 	}

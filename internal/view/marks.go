@@ -60,7 +60,7 @@ func (a *answerText) markAxis(t *query.Series, n int) {
 	a.printf("%s %s\n", a.faint(padLeft("marks", labelWidth)), a.place(strings.TrimRight(string(line), " ")))
 	for i := range list[:min(len(list), maxMarks)] {
 		a.printf("%s  %s\n", a.faint(padLeft(a.duration(list[i].Time), labelWidth)),
-			funcname.Middle(clean(names[i]), a.renderer.Width-labelWidth-2))
+			funcname.Middle(clean(names[i]), a.Width-labelWidth-2))
 	}
 	if more := len(list) - maxMarks; more > 0 {
 		a.printf("%s  %s\n", strings.Repeat(" ", labelWidth),

@@ -83,9 +83,9 @@ func (r *report) inputs() {
 		if in.Status != "" && !strings.HasSuffix(r.p.Ending.Status, in.Status) {
 			name += " " + r.faint(clean(in.Status))
 		}
-		r.printf("%s%s%s%s%s  %s\n", r.bold(padLeft(r.size(in.PeakBytes), 12)), padLeft(r.size(in.LeakedBytes), 12),
-			padLeft(r.short(in.Allocations), 14), padLeft(r.duration(in.End), 17), padLeft(fmt.Sprint(in.PID), 10),
-			name)
+		r.printf("%s%s%s%s%s  %s\n", r.bold(padLeft(r.size(in.PeakBytes), 12)),
+			padLeft(r.size(profile.OwnLeak(in).Bytes), 12), padLeft(r.short(in.Allocations), 14),
+			padLeft(r.duration(in.End), 17), padLeft(fmt.Sprint(in.PID), 10), name)
 	}
 	if n := len(order) - len(shown); n > 0 {
 		r.printf("  %s\n", r.faint(fmt.Sprintf("and %d more (--top, --json)", n)))

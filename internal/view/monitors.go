@@ -13,7 +13,7 @@ import (
 
 // monitorHeading writes which program and process the output of a monitor is about.
 func (a *answerText) monitorHeading(what string) {
-	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.renderer.Width-20),
+	a.printf("%s  %s\n", a.title(what), a.faint(fmt.Sprintf("%s · process %d", command(a.p, a.Width-20),
 		a.p.Process.PID)))
 }
 
@@ -41,7 +41,7 @@ func MonitorHistogram(w io.Writer, s *query.Source, h *query.Histogram) error {
 	for class := range query.Classes {
 		requested, usable, freed := h.Sizes[class].Count, h.Usable[class].Count, h.Freed[class].Count
 		if requested|usable|freed != 0 {
-			a.printf("  %s%s%s%s\n", padLeft(classText(uint8(class), humanize.Size), 22),
+			a.printf("  %s%s%s%s\n", padLeft(sizeClassText(uint8(class)), 22),
 				padLeft(humanize.Number(requested), 14), padLeft(humanize.Number(usable), 14),
 				padLeft(humanize.Number(freed), 14))
 		}
@@ -66,7 +66,7 @@ func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
 			text(uint64(max(x.Limit.Most, 0))), clean(x.Region.Title), threadName(s, x.Region.Thread),
 			humanize.Duration(x.Region.Begin))
 		if x.Stack != 0 {
-			a.printf("    %s\n", a.chain(x.Stack, 90))
+			a.printf("    %s\n", a.chain(x.Stack, 90).styled)
 		}
 	}
 	a.printf("\n")
@@ -75,13 +75,13 @@ func Budget(w io.Writer, s *query.Source, list []query.OverLimit) error {
 
 // Stack writes the functions of a call stack, a line each, the leaf first.
 func Stack(w io.Writer, s *query.Source, stack uint32) error {
-	a := newAnswer(w, s, QueryOptions{Options: Options{Width: 100}})
-	levels := a.p.Fold(stack, true, 0).List
+	a := newAnswer(w, s, QueryOptions{})
+	levels := a.fold.Lines(stack).List
 	if len(levels) == 0 {
 		a.printf("    (no call stack)\n")
 	}
-	for _, l := range levels {
-		text := a.label(&l.Frame, 96, true)
+	for i := range levels {
+		text := a.label(&levels[i], 96, true)
 		a.printf("    %s\n", text.styled)
 	}
 	return a.Flush()

@@ -21,7 +21,7 @@ func (a *answerText) regionValue(c *query.RegionColumn, r *query.RegionRow) stri
 	if c.Unit == query.ByteCount {
 		return sign + a.size(magnitude)
 	}
-	return sign + a.count(magnitude)
+	return sign + a.short(magnitude)
 }
 
 // Regions writes a line for each region. If they are in the order in which they were entered, nested regions are

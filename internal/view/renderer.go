@@ -3,6 +3,7 @@ package view
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -33,17 +34,48 @@ type renderer struct {
 	*bufio.Writer
 	style
 	Options
-	p *profile.Profile
+	p       *profile.Profile
+	fold    *profile.Folding
+	missing *missing
+
+	uncounted bool // do not count folded frames
+}
+
+func newRenderer(w io.Writer, p *profile.Profile, o Options) renderer {
+	if o.wraps {
+		w = &wrapping{Writer: w, width: o.Width}
+	}
+	return renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o, p: p,
+		fold: p.NewFolding(o.Code, o.Frames < 0), missing: &missing{}}
 }
 
 func (r *renderer) printf(format string, args ...any) { fmt.Fprintf(r.Writer, format, args...) }
 
 // wrap writes text in lines that fit, each after an indent.
 func (r *renderer) wrap(indent, text string, paint func(string) string) {
+	for _, line := range fitted(text, r.Width-runes(indent)) {
+		r.printf("%s%s\n", indent, paint(line))
+	}
+}
+
+// words divides text at spaces, but not between a number and its unit.
+func words(text string) (list []string) {
+	for i, w := range strings.Fields(text) {
+		if i > 0 && inQuantity(list[len(list)-1]+" "+w, len(list[len(list)-1])) {
+			list[len(list)-1] += " " + w
+			continue
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// fitted divides text into lines of at most that many characters, unless a word is longer.
+func fitted(text string, width int) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && runes(indent)+runes(line)+1+runes(word) > r.Width {
-			r.printf("%s%s\n", indent, paint(line))
+	for _, word := range words(text) {
+		if line != "" && runes(line)+1+runes(word) > width {
+			lines = append(lines, line)
 			line = ""
 		}
 		if line != "" {
@@ -52,8 +84,9 @@ func (r *renderer) wrap(indent, text string, paint func(string) string) {
 		line += word
 	}
 	if line != "" {
-		r.printf("%s%s\n", indent, paint(line))
+		lines = append(lines, line)
 	}
+	return lines
 }
 
 func (r *renderer) wrapWarning(s string) {
@@ -70,7 +103,11 @@ func (r *renderer) wrapWarning(s string) {
 }
 
 func (r *renderer) line(label, text string) {
-	r.printf("  %s %s\n", r.faint(padRight(label, 12)), text)
+	line := fmt.Sprintf("  %s %s", r.faint(padRight(label, 12)), text)
+	if r.wraps {
+		line = strings.Join(BreakLine(line, r.Width, 15), "\n")
+	}
+	r.printf("%s\n", line)
 }
 
 // size, short and duration format numbers as the options say.
@@ -101,6 +138,14 @@ func runes(s string) int { return utf8.RuneCountInString(s) }
 func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-runes(s))) + s }
 
 func padRight(s string, n int) string { return s + strings.Repeat(" ", max(0, n-runes(s))) }
+
+// cutEnd cuts a text that is too wide.
+func cutEnd(s string, width int) string {
+	if runes(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:width-1]) + "…"
+}
 
 // clean escapes what would disturb a terminal: names come from files that anyone may have made.
 func clean(s string) string { return escape.Terminal(s) }

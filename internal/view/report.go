@@ -1,7 +1,7 @@
 package view
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -12,20 +12,36 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/namesource"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
+)
+
+// Text is at least MinWidth columns wide, and at most MaxWidth: longer lines cannot be read.
+const (
+	MinWidth = 80
+	MaxWidth = 250
 )
 
 // Options say how a report is shown.
 type Options struct {
 	Top    int  // stacks per ranking; 0: 5, negative: none
-	Frames int  // lines per stack at most; 0: 8, negative: all
-	Width  int  // columns; 0: 100
+	Frames int  // lines per stack at most; 0: 8, fewer of stacks without own code; negative: all frames, none folded
+	Brief  bool // fewer lines of stacks without own code; set by Frames 0
+	Width  int  // columns, in which long lines are broken; 0: 100, in which they are not
 	Color  bool // mark with colours (ANSI)
 	Exact  bool // numbers in full
+	// Code says which code is the user's own, beside the main executable.
+	Code owncode.Rules
+	// NamesOf says where the names of a file's functions can be had; nil: texts do not say it.
+	NamesOf func(path string, buildID []byte) namesource.Source
 	// Selection says what a report is of; nil: of the whole recording.
 	Selection *query.Selection
+
+	wraps bool // set by Width
 }
 
 func (o Options) fill() Options {
@@ -33,29 +49,27 @@ func (o Options) fill() Options {
 		o.Top = 5
 	}
 	if o.Frames == 0 {
-		o.Frames = 8
+		o.Frames, o.Brief = 8, true
 	}
+	o.wraps = o.wraps || o.Width > 0
 	if o.Width == 0 {
 		o.Width = 100
 	}
-	o.Width = max(o.Width, 60)
+	o.Width = min(max(o.Width, MinWidth), MaxWidth)
 	return o
 }
 
 // report writes a report.
-type report struct {
-	renderer
-	groups []profile.Group
-}
+type report struct{ renderer }
 
 func newReport(w io.Writer, p *profile.Profile, o Options) *report {
-	return &report{renderer: renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o.fill(), p: p}}
+	return &report{renderer: newRenderer(w, p, o.fill())}
 }
 
 // Report writes the whole report as text.
 func Report(w io.Writer, p *profile.Profile, o Options) error {
 	r := newReport(w, p, o)
-	r.groups = p.Groups()
+	groups := p.Groups()
 	r.heading()
 	r.sampled()
 	r.selection()
@@ -63,10 +77,16 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	if !r.p.OnlyCounted() {
 		r.overview()
 	}
-	for _, m := range profile.Metrics {
-		r.ranking(m)
+	_, first := r.muchMapped()
+	if first {
+		r.mapped()
 	}
-	r.mapped()
+	for _, m := range profile.Metrics {
+		r.ranking(m, groups)
+	}
+	if !first {
+		r.mapped()
+	}
 	r.unmatched()
 	r.mismatches(max(r.Top, 1))
 	r.pools()
@@ -74,6 +94,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	r.inputs()
 	r.marks()
 	r.threads()
+	r.names()
 	return r.Flush()
 }
 
@@ -95,14 +116,32 @@ func command(p *profile.Profile, width int) string {
 			words = []string{p.Merged.Inputs[0].File}
 		}
 	}
-	text := []rune(clean(strings.Join(words, " ")))
-	if len(text) == 0 {
+	text := clean(strings.Join(words, " "))
+	switch {
+	case text == "":
 		return "unknown command"
+	case runes(text) > width:
+		text = shorter(p, words, width)
 	}
-	if len(text) > width {
-		return string(text[:width-1]) + "…"
+	return cutEnd(text, width)
+}
+
+// shorter returns a command that is too long without its program's folder. If that is still too long, and hides what
+// the program works on, it is only these two: cc1plus … table.cc.
+func shorter(p *profile.Profile, words []string, width int) string {
+	if i := strings.LastIndexByte(words[0], '/'); i >= 0 && i < len(words[0])-1 {
+		words[0] = strings.TrimSuffix(words[0][i+1:], "'")
 	}
-	return string(text)
+	text := clean(strings.Join(words, " "))
+	if runes(text) <= width {
+		return text
+	}
+	label := clean(run.Label(p.Process.Exe, p.Process.Args))
+	brief := clean(words[0]) + " … " + label
+	if label == "" || runes(brief) > width || strings.Contains(string([]rune(text)[:width-1]), label) {
+		return text
+	}
+	return brief
 }
 
 func (r *report) heading() {
@@ -125,7 +164,7 @@ func (r *report) heading() {
 		parts = append(parts, "on "+clean(p.Process.Host))
 	}
 	if p.Duration > 0 || p.Merged.Imported() == "" && !r.p.OnlyCounted() {
-		parts = append(parts, "ran "+r.duration(p.Duration))
+		parts = append(parts, ran(r, p))
 	}
 	if r.p.OnlyCounted() {
 		parts = append(parts, onlyCounted)
@@ -135,8 +174,36 @@ func (r *report) heading() {
 	if s := ending(p); s != "" {
 		parts = append(parts, s)
 	}
-	r.wrap("", strings.Join(parts, " · "), r.faint)
+	line := ""
+	for i, part := range parts {
+		switch {
+		case i > 0 && runes(line)+3+runes(part) > r.Width:
+			r.wrap("", line, r.faint)
+			line = part
+		case i > 0:
+			line += " · " + part
+		default:
+			line = part
+		}
+	}
+	r.wrap("", line, r.faint)
 	r.printf("\n")
+}
+
+// ran says how long the process ran, or that it still runs.
+func ran(r *report, p *profile.Profile) string {
+	if p.Live {
+		return "still running, " + r.duration(p.Duration) + " recorded"
+	}
+	return "ran " + r.duration(p.Duration)
+}
+
+// leakedWord is what the blocks are called that were not freed: of a process that runs, they are not leaked yet.
+func leakedWord(p *profile.Profile) string {
+	if p.Live {
+		return "live now"
+	}
+	return profile.Leaked.Name
 }
 
 // ending returns how the process ended.
@@ -150,17 +217,14 @@ func ending(p *profile.Profile) string {
 func (r *report) overview() {
 	p, t, v := r.p, &r.p.Totals, r.variances()
 	imported := p.Merged.Imported() != "" // then a 0 may mean that the number is not known
-	rss := ""
-	if s, ok := p.PeakRSS(); ok && s.RSS >= 0 {
-		rss = r.faint(fmt.Sprintf("   resident: %s at most", r.size(uint64(s.RSS))))
-	}
 	if p.Merged != nil {
 		r.together()
 	} else {
-		r.line("peak", fmt.Sprintf("%s%s in %s %s %s%s", r.bold(r.size(t.Peak.Bytes)), r.pmSize(v.PeakBytes),
-			r.counted(t.Peak.Blocks, "block", v.PeakBlocks), r.atPeak(), r.duration(t.Peak.Time), rss))
+		r.line("peak", fmt.Sprintf("%s%s in %s %s %s", r.bold(r.size(t.Peak.Bytes)), r.pmSize(v.PeakBytes),
+			r.counted(t.Peak.Blocks, "block", v.PeakBlocks), r.atPeak(), r.duration(t.Peak.Time)))
+		r.resident()
 	}
-	r.line("leaked", leaked(r, p))
+	r.line(leakedWord(p), leaked(r, p))
 	rate := ""
 	if span := r.span(); span > 0 && t.Allocations > 0 {
 		rate = r.faint(fmt.Sprintf("   %s per second", r.short(uint64(float64(t.Allocations)/(float64(span)/1e9)))))
@@ -228,8 +292,7 @@ func (r *report) overview() {
 }
 
 func leaked(r *report, p *profile.Profile) string {
-	own := p.Leaked.Bytes - p.Runtime.Bytes
-	blocks := p.Leaked.Blocks - p.Runtime.Blocks
+	own, blocks := p.Leaked.Bytes, p.Leaked.Blocks
 	text := fmt.Sprintf("%s in %s", r.bold(r.size(own)), humanize.Plural(blocks, "block"))
 	if p.ErrorsKnown() {
 		blocksError, bytesError := p.OwnLeak()
@@ -258,11 +321,7 @@ func (r *report) functions(width int) string {
 			list = append(list, called{event.Func(f), n})
 		}
 	}
-	for i := range list { // few: a plain sort, largest first
-		for j := i; j > 0 && list[j].n > list[j-1].n; j-- {
-			list[j], list[j-1] = list[j-1], list[j]
-		}
-	}
+	slices.SortStableFunc(list, func(a, b called) int { return cmp.Compare(b.n, a.n) })
 	text := ""
 	for i, c := range list {
 		item := fmt.Sprintf("%s %s", c.f, r.short(c.n))
@@ -296,22 +355,39 @@ func (r *report) mappings() string {
 	return strings.Join(parts, ", ")
 }
 
-// mapped lists the call stacks that mapped memory, those with most at the peak first.
+// mapped lists the call stacks that mapped memory: those that had most in memory first, if that was read; else those
+// with most at the peak of what was mapped.
 func (r *report) mapped() {
 	m := r.p.Mapped
 	if r.Top < 1 || r.Selection != nil || m == nil {
 		return
 	}
 	list := profile.MappedSites(m)
-	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(fmt.Sprintf("by the program, live at the peak of %s after %s; "+
-		"leaked %s",
-		r.size(m.PeakBytes), humanize.Duration(m.PeakTime), r.size(m.LiveBytes))))
-	for _, s := range list[:min(len(list), r.Top)] {
+	set := r.telling()
+	resident := set.OfStacks()
+	head := fmt.Sprintf("%s mapped at most, after %s; leaked %s", r.size(m.PeakBytes), humanize.Duration(m.PeakTime),
+		r.size(m.LiveBytes))
+	if set != nil {
+		sum, _ := set.Sum(event.ResidentMapping)
+		head = fmt.Sprintf("%s in memory after %s; ", r.size(sum), humanize.Duration(set.Time)) + head
+		slices.SortStableFunc(list, func(a, b tally.Site) int {
+			return cmp.Compare(resident[b.Stack], resident[a.Stack])
+		})
+	}
+	r.printf("%s  %s\n", r.title("MAPPED"), r.faint(head))
+	shown := list[:min(len(list), r.Top)]
+	opened := r.distinguish(len(shown), func(i int) uint32 { return shown[i].Stack }, frameText)
+	for _, s := range shown {
+		value, of := s.LiveAtPeak, m.PeakBytes
 		notes := []string{humanize.Plural(s.Calls, "call")}
+		if set != nil {
+			value, of = resident[s.Stack], set.Bytes
+			notes = append(notes, r.size(s.OwnPeak)+" mapped")
+		}
 		if n := s.LiveBytes(); n > 0 {
 			notes = append(notes, r.size(n)+" leaked")
 		}
-		r.columns(r.size(s.LiveAtPeak), humanize.Percent(s.LiveAtPeak, m.PeakBytes), notes, s.Stack)
+		r.columns(r.size(value), humanize.Percent(value, of), notes, s.Stack, opened[s.Stack]...)
 	}
 	if n := len(list) - r.Top; n > 0 {
 		r.printf("  %s\n", r.faint("and "+humanize.Plural(uint64(n), "more call stack")))
@@ -330,16 +406,25 @@ func (r *report) threads() {
 	}
 	n := min(len(list), max(r.Top, 1))
 	r.printf("%s\n", r.title("THREADS"))
-	r.printf("  %s\n", r.faint(fmt.Sprintf("%-16s %9s %14s %11s %14s %18s", "name", "id", "allocations", "bytes",
-		"deallocations", "of other threads'")))
+	wide := []int{16, 9, 14, 11, 14, 18}
+	if r.Width < 100 {
+		wide = []int{13, 8, 12, 10, 13, 17}
+	}
+	row := func(name string, cells ...string) string {
+		line := padRight(funcname.Middle(clean(name), wide[0]), wide[0])
+		for i, text := range cells {
+			line += " " + padLeft(text, wide[i+1])
+		}
+		return line
+	}
+	r.printf("  %s\n", r.faint(row("name", "id", "allocations", "bytes", "deallocations", "of other threads'")))
 	for _, t := range list[:n] {
 		name := t.Name
 		if name == "" {
 			name = "-"
 		}
-		r.printf("  %s %9d %14s %11s %14s %18s\n", padRight(funcname.Middle(clean(name), 16), 16), t.TID,
-			humanize.Number(t.Counts.Allocations), r.size(t.Counts.Bytes), humanize.Number(t.Counts.Deallocations),
-			humanize.Number(t.Counts.Foreign))
+		r.printf("  %s\n", row(name, fmt.Sprint(t.TID), humanize.Number(t.Counts.Allocations), r.size(t.Counts.Bytes),
+			humanize.Number(t.Counts.Deallocations), humanize.Number(t.Counts.Foreign)))
 	}
 	if n < len(list) {
 		r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", humanize.Plural(uint64(len(list)-n), "more thread"))))
@@ -348,8 +433,10 @@ func (r *report) threads() {
 }
 
 func busiest(threads []profile.Thread) []profile.Thread {
-	list := append([]profile.Thread(nil), threads...)
-	sortBy(list, func(a, b *profile.Thread) bool { return a.Counts.Allocations > b.Counts.Allocations })
+	list := slices.Clone(threads)
+	slices.SortStableFunc(list, func(a, b profile.Thread) int {
+		return cmp.Compare(b.Counts.Allocations, a.Counts.Allocations)
+	})
 	return list
 }
 

@@ -33,14 +33,14 @@ func TestSampledPages(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return Tree(b, s, a, query.Trim{}, QueryOptions{})
+			return Tree(b, s, a, false, query.Trim{}, QueryOptions{})
 		},
 		"leaks": func(b *bytes.Buffer, s *query.Source) error {
 			l, err := query.FindLeaks(t.Context(), s, &query.Query{}, query.LeakFilter{})
 			if err != nil {
 				return err
 			}
-			return Leaks(b, s, &query.LeakTables{Leaks: l}, QueryOptions{})
+			return Leaks(b, s, &query.LeakTables{Table: l}, QueryOptions{})
 		},
 		"threads": func(b *bytes.Buffer, s *query.Source) error {
 			a, err := query.Threads(t.Context(), s,

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/annotate"
@@ -31,13 +32,13 @@ func Source(w io.Writer, s *query.Source, l *annotate.Tables, o QueryOptions) er
 	return a.Flush()
 }
 
-// sourceWidth is the least width for the text of lines.
+// sourceWidth is the least width for the text of lines, except on a terminal.
 const sourceWidth = 80
 
 func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	title := clean(p.Whole.File)
 	if p.Whole.Function != "" {
-		title = funcname.Short(p.Whole.Function, a.renderer.Width) + "  " + a.place(title)
+		title = funcname.Short(p.Whole.Function, a.Width) + "  " + a.place(title)
 	}
 	a.printf("%s\n", a.bold(title))
 	var parts []string
@@ -53,18 +54,13 @@ func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	if p.Note != "" {
 		a.wrap("  ", clean(p.Note), a.warn)
 	}
-	cells, widths := a.sourceCells(l, p)
-	head, used := "", 0
-	for k, width := range widths {
-		name := "self"
-		if k%2 == 0 {
-			name = t.Metrics[k/2].String() + a.unitNote(t.Metrics[k/2])
-		}
-		head += "  " + padLeft(name, width)
-		used += 2 + width
+	head, cells := a.sourceCells(l, p)
+	used, least := runes(head), sourceWidth
+	if a.wraps {
+		least = narrowWidth
 	}
 	a.printf("%s\n", a.faint(head+"    line"))
-	room := max(sourceWidth, a.renderer.Width-used-10)
+	room := max(least, a.Width-used-numberWidth)
 	blank := strings.Repeat(" ", used)
 	inFile := p.File != nil && l.Line == 0 && p.Whole.Function == "" // the page is about the whole file
 	next, shown := 0, uint32(0)
@@ -95,27 +91,23 @@ func (a *answerText) sourcePage(l *annotate.Tables, p *annotate.Page) {
 	}
 }
 
-// cutEnd cuts a text that is too wide.
-func cutEnd(s string, width int) string {
-	if runes(s) <= width {
-		return s
-	}
-	return string([]rune(s)[:width-1]) + "…"
-}
-
 // hidden writes how many lines are not shown.
 func (a *answerText) hidden(used int, n uint32) {
 	a.printf("%s%s\n", strings.Repeat(" ", used),
 		a.faint(fmt.Sprintf("       …  %s without numbers", humanize.Plural(uint64(n), "line"))))
 }
 
-// sourceCells returns the numbers of the rows, total and self of each metric, and the widths of the columns.
-func (a *answerText) sourceCells(l *annotate.Tables, p *annotate.Page) (lines []string, widths []int) {
+// numberWidth is the width of a line's number, with the space around it.
+const numberWidth = 10
+
+// sourceCells returns the head of the columns, total and self of each metric, and the numbers of the rows.
+func (a *answerText) sourceCells(l *annotate.Tables, p *annotate.Page) (head string, lines []string) {
 	t := l.Lines
-	cells := make([][]string, len(p.Rows))
+	var heads []string
 	for _, m := range t.Metrics {
-		widths = append(widths, runes(m.String()+a.unitNote(m)), len("self"))
+		heads = append(heads, m.String()+a.unitNote(m), "self")
 	}
+	cells := make([][]string, len(p.Rows))
 	for i := range p.Rows {
 		for _, m := range t.Metrics {
 			for _, v := range []*query.Values{&p.Rows[i].Total, &p.Rows[i].Self} {
@@ -123,22 +115,36 @@ func (a *answerText) sourceCells(l *annotate.Tables, p *annotate.Page) (lines []
 				if m.Of(v, 1e9) != 0 {
 					text = a.value(m, v, t.Span)
 				}
-				k := len(cells[i])
 				cells[i] = append(cells[i], text)
-				widths[k] = max(widths[k], runes(text))
 			}
 		}
 	}
-	for i := range cells {
+	widths, used := make([]int, len(heads)), 0
+	var columns []int
+	for k := range heads {
+		widths[k] = runes(heads[k])
+		for i := range cells {
+			widths[k] = max(widths[k], runes(cells[i][k]))
+		}
+		used += 2 + widths[k]
+		columns = append(columns, k)
+	}
+	if a.wraps && a.Width-used-numberWidth < nameWidth { // only the first metric has self
+		columns = slices.DeleteFunc(columns, func(k int) bool { return k%2 == 1 && k > 1 })
+	}
+	join := func(cells []string, first func(string) string) string {
 		var b strings.Builder
-		for k, text := range cells[i] {
-			text = padLeft(text, widths[k])
-			if k == 0 {
-				text = a.bold(text)
+		for i, k := range columns {
+			text := padLeft(cells[k], widths[k])
+			if i == 0 {
+				text = first(text)
 			}
 			b.WriteString("  " + text)
 		}
-		lines = append(lines, b.String())
+		return b.String()
 	}
-	return lines, widths
+	for i := range cells {
+		lines = append(lines, join(cells[i], a.bold))
+	}
+	return join(heads, func(text string) string { return text }), lines
 }

@@ -49,13 +49,18 @@ func (a *answerText) stackMemory() {
 	}
 	a.printf("\n%s  %s\n", a.title("STACK MEMORY"),
 		a.faint("in use at events; touched by any call; that the stack may take"))
-	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %12s %12s  %-22s %s", "at events", "touched", "size", "thread",
-		"deepest event")))
+	width := len("thread")
+	for i := range list {
+		width = min(max(width, runes(threadName(a.s, list[i].Thread))), 22)
+	}
+	head := fmt.Sprintf("  %9s %8s %8s  %s  %s", "at events", "touched", "size", padRight("thread", width),
+		"deepest event")
+	a.printf("%s\n", a.faint(head))
 	for i := range list {
 		m := &list[i]
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.size(m.Deepest), 12)), padLeft(a.orUnknown(m.Touched), 12),
-			padLeft(a.orUnknown(m.Size), 12), padRight(funcname.Middle(threadName(a.s, m.Thread), 22), 22),
-			a.chain(m.Stack, max(nameWidth, a.renderer.Width-66)))
+		a.printf("  %s %s %s  %s  %s\n", a.bold(padLeft(a.size(m.Deepest), 9)), padLeft(a.orUnknown(m.Touched), 8),
+			padLeft(a.orUnknown(m.Size), 8), padRight(funcname.Middle(threadName(a.s, m.Thread), width), width),
+			a.chain(m.Stack, max(a.leastName(), a.Width-33-width)).styled)
 	}
 	a.more(left)
 }
@@ -73,7 +78,7 @@ const deepestShown = 3
 // StackTimeline draws how deep threads' stacks became over time, and shows where the deepest were.
 func StackTimeline(w io.Writer, s *query.Source, t *query.StackSeries, o QueryOptions) error {
 	a := newAnswer(w, s, o)
-	a.printf("%s\n", a.bold(command(a.p, a.renderer.Width)))
+	a.printf("%s\n", a.bold(command(a.p, a.Width)))
 	a.printf("%s\n\n", a.faint(fmt.Sprintf("stack memory from %s to %s, of %s", a.duration(t.Begin),
 		a.duration(t.Begin+t.Span), a.duration(a.p.Duration))))
 	a.incomplete(&t.Answer)
@@ -116,7 +121,7 @@ func (a *answerText) stackDevelopment(t *query.StackSeries, r *query.ThreadStack
 		u := &growth[len(growth)-1-i]
 		at := padLeft("at "+a.duration(u.Time), 12)
 		a.printf("%s %s  %s\n", padLeft(a.size(u.Bytes), labelWidth), a.faint(at),
-			a.chain(u.Stack, a.renderer.Width-labelWidth-15))
+			a.chain(u.Stack, a.Width-labelWidth-15).styled)
 	}
 	a.printf("\n")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/profile"
 )
@@ -38,6 +37,7 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(humanize.Size(t.Peak.Bytes)),
 		humanize.Plural(t.Peak.Blocks, "block"), humanize.Duration(t.Peak.Time)))
+	r.resident()
 	r.line("leaked", leaked(r, p))
 	temporary := ""
 	if !p.Sampled() {
@@ -46,70 +46,31 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	}
 	r.line("allocations", fmt.Sprintf("%s of %s in all%s", r.bold(humanize.Number(t.Allocations)),
 		humanize.Size(t.Bytes), temporary))
+	mapped, first := r.muchMapped()
+	if first {
+		r.mostMapped(mapped)
+	}
 	if r.Top > 0 && t.Peak.Bytes > 0 {
 		r.printf("  %s\n", r.faint("most live at the peak"))
-		r.groups = p.Groups()
-		for _, g := range profile.Rank(r.groups, &profile.LiveAtPeak, r.Top) {
-			r.oneLine(&g)
+		list := profile.Rank(p.Groups(), &profile.LiveAtPeak, r.Top)
+		opened := r.distinguish(len(list), func(i int) uint32 { return list[i].Stack }, chainText(r.chainWidth()))
+		for i := range list {
+			g := &list[i]
+			r.numberedLine(g.LiveAtPeakBytes, t.Peak.Bytes,
+				r.chain(g.Stack, r.chainWidth(), opened[g.Stack]...).styled)
 		}
+		r.names()
+	}
+	if mapped != nil && !first {
+		r.mostMapped(mapped)
 	}
 	return r.Flush()
 }
 
-// oneLine returns a stack as its leaf, and as many callers as fit.
-func (r *report) oneLine(g *profile.Group) {
-	levels := r.p.Fold(g.Stack, true, r.Width).List
-	numbers := fmt.Sprintf("  %s%s  ", r.bold(padLeft(humanize.Size(g.LiveAtPeakBytes), 10)),
-		padLeft(humanize.Percent(g.LiveAtPeakBytes, r.p.Totals.Peak.Bytes), 8))
-	if len(levels) == 0 {
-		r.printf("%s%s\n", numbers, r.faint("(no call stack)"))
-		return
-	}
-	rest := r.Width - 22
-	line := ""
-	placed := false
-	for i := range levels {
-		f := &levels[i].Frame
-		arrow := ""
-		if i > 0 {
-			arrow = " ← "
-		}
-		room := rest - runes(arrow)
-		if i > 0 && room < 14 {
-			line += r.faint(" ← …")
-			break
-		}
-		// The first function of the program itself is shown with its place.
-		own := !placed && (!profile.StandardLibrary(f.Function) || i == len(levels)-1)
-		text := r.label(f, min(room, 48), own)
-		placed = placed || own
-		line += r.faint(arrow) + text.styled
-		rest -= runes(arrow) + runes(text.plain)
-	}
-	r.printf("%s%s\n", numbers, line)
+// numberedLine writes bytes, their share of a sum, and text.
+func (r *report) numberedLine(bytes, of uint64, text string) {
+	r.printf("  %s%s  %s\n", r.bold(padLeft(humanize.Size(bytes), 10)), padLeft(humanize.Percent(bytes, of), 8), text)
 }
 
-type label struct{ plain, styled string }
-
-// label returns a frame as one line: the function and, with place, file and line or the module.
-func (r *renderer) label(f *profile.Frame, width int, place bool) label {
-	where := base(f.Module)
-	if f.File != "" {
-		where = base(f.File)
-		if f.Line > 0 {
-			where = fmt.Sprintf("%s:%d", where, f.Line)
-		}
-	}
-	if !place {
-		where = ""
-	}
-	if f.Function == "" {
-		s := funcname.Middle(address(f), width)
-		return label{s, s}
-	}
-	if where != "" {
-		where = " " + funcname.Middle(where, max(8, width/2))
-	}
-	name := funcname.Short(f.Function, max(8, width-runes(where)))
-	return label{name + where, name + r.place(where)}
-}
+// chainWidth is the width of a stack as the text of numberedLine.
+func (r *report) chainWidth() int { return r.Width - 22 }

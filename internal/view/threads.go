@@ -46,15 +46,19 @@ func (a *answerText) plain(t *query.Table) (left int) {
 		cols = append(cols, column{head: m.String() + a.unitNote(m),
 			text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
 	}
-	a.table(cols, rows)
+	a.table(a.layOut(cols, rows), nil)
 	return left
 }
 
 // matrix writes the pairs of allocating and freeing threads, those with most blocks first.
 func (a *answerText) matrix(m *query.Matrix) {
 	cells, left := answer.Cut(a.Page, m.Cells)
-	a.printf("%s\n", a.faint(fmt.Sprintf("  %12s %8s %12s  %-30s %s", "blocks", "share", "bytes", "allocated by",
-		"freed by")))
+	width := len("allocated by")
+	for _, c := range cells {
+		width = min(max(width, runes(threadName(a.s, c.Allocated))), 30)
+	}
+	a.printf("%s\n", a.faint(fmt.Sprintf("  %8s %8s %9s  %s  %s", "blocks", "share", "bytes",
+		padRight("allocated by", width), "freed by")))
 	for _, c := range cells {
 		by := "nobody that was seen"
 		if !c.Unseen {
@@ -63,9 +67,9 @@ func (a *answerText) matrix(m *query.Matrix) {
 				by = a.faint("itself")
 			}
 		}
-		a.printf("  %s %s %s  %s %s\n", a.bold(padLeft(a.count(c.Blocks), 12)),
-			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 12),
-			padRight(funcname.Middle(threadName(a.s, c.Allocated), 30), 30), by)
+		a.printf("  %s %s %s  %s  %s\n", a.bold(padLeft(a.short(c.Blocks), 8)),
+			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 9),
+			padRight(funcname.Middle(threadName(a.s, c.Allocated), width), width), by)
 	}
 	if left > 0 {
 		a.more(left)

@@ -19,7 +19,7 @@ const (
 )
 
 // TimelineSteps returns how many steps a text graph of a width has.
-func TimelineSteps(width int) int { return max(width-labelWidth-2, 20) }
+func TimelineSteps(o QueryOptions) int { return o.fill().Width - labelWidth - 2 }
 
 // Timeline draws what was live, the resident set and the rate of allocation over time, and a line for each group.
 func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) error {
@@ -46,7 +46,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 	if rss, ok := t.Resident(s); ok {
 		a.graph("resident", rss, smallHeight, func(v float64) string { return a.size(uint64(v)) })
 	}
-	a.graph("allocations per second", rate, smallHeight, func(v float64) string { return a.count(uint64(v)) })
+	a.graph("allocations per second", rate, smallHeight, func(v float64) string { return a.short(uint64(v)) })
 	a.axis(t, n)
 	a.markAxis(t, n)
 	for i := range t.Rows {
@@ -54,7 +54,7 @@ func Timeline(w io.Writer, s *query.Source, t *query.Series, o QueryOptions) err
 			a.printf("\n%s  %s\n", a.title("LIVE BY "+strings.ToUpper(t.Rows[0].By.String())),
 				a.faint("at the end of each step"))
 		}
-		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.renderer.Width-labelWidth-2))
+		a.spark(&t.Rows[i], a.groupName(&t.Rows[i].Group, a.Width-labelWidth-2))
 	}
 	if len(t.Rows) > 0 {
 		a.spark(&t.Rest, a.faint("all others"))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
@@ -30,6 +31,22 @@ func TestGolden(t *testing.T) {
 		"mismatches.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			profiletest.AddMismatches(p)
 			return Report(b, p, Options{Top: 1})
+		},
+		"resident.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			profiletest.AddResident(p)
+			return Report(b, p, Options{Top: 1, Frames: 3})
+		},
+		"resident.summary.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			profiletest.AddResident(p)
+			return Summary(b, p, Options{Width: 80})
+		},
+		"memory.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			profiletest.AddResident(p)
+			return Memory(b, p, p.LargestResident(), QueryOptions{})
+		},
+		"memory.first.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			profiletest.AddResident(p)
+			return Memory(b, p, p.ResidentAt(3000), QueryOptions{Options{Exact: true}, answer.Page{Limit: 1}})
 		},
 		"summary.txt": func(b *bytes.Buffer, p *profile.Profile) error { return Summary(b, p, Options{}) },
 	} {

@@ -54,6 +54,7 @@ func problems(r *report) []string {
 		"freed twice, or foreign; "+where)
 	add(p.Totals.Unseen, "deallocation", "not seen: the address was given out again, which ended the block")
 	add(h.LateEvents, "event", "came late and took the time of the event before")
+	add(h.StaticPrograms, "statically linked program", "that it executed ran unrecorded")
 	for _, n := range h.Notes {
 		list = append(list, clean(n))
 	}

@@ -2,7 +2,7 @@ package wire
 
 // Versions, magic numbers and sentinels.
 const (
-	Version    = 4
+	Version    = 5
 	SpoolMagic = 0x314c4f4f50535448 // "HTSPOOL1"
 	ChunkMagic = 0x4b484354         // "TCHK"
 	None       = 0xffffffff         // no index
@@ -127,6 +127,7 @@ const (
 	StreamFree  = 0
 	StreamLive  = 0x4556494c
 	StreamEnded = 0x454e4f44
+	Ended       = 1 << 32 // of a process
 
 	PosShift = 24
 	PosMask  = 1<<PosShift - 1

@@ -47,9 +47,10 @@ type Proc struct {
 	ForkTime  uint64
 	Random    uint64
 	Mode      uint32
-	Reserved  uint32
+	ParentPid uint32
 	Sum       uint64
-	Reserved1 [2]uint64
+	Ended     uint64
+	Resident  uint64
 }
 
 // CountsRow is struct ht_counts_row.
@@ -142,25 +143,26 @@ type Header struct {
 	StackMin   uint64
 	Reserved0  [3]uint64
 
-	FileEnd      uint64
-	SpillSize    uint64
-	NextUID      uint64
-	NextProc     uint32
-	NextStream   uint32
-	NextChunk    uint32
-	NextModule   uint32
-	NextPC       uint32
-	NextNode     uint32
-	ModuleBytes  uint64
-	ChunkWaiters uint32
-	Barrier      uint32
-	NextCounts   uint32
-	NextName     uint32
-	NameBytes    uint64
-	Awaited      [2]uint64
-	NextPool     uint64
-	Hidden       uint64
-	Reserved1    [2]uint64
+	FileEnd        uint64
+	SpillSize      uint64
+	NextUID        uint64
+	NextProc       uint32
+	NextStream     uint32
+	NextChunk      uint32
+	NextModule     uint32
+	NextPC         uint32
+	NextNode       uint32
+	ModuleBytes    uint64
+	ChunkWaiters   uint32
+	Barrier        uint32
+	NextCounts     uint32
+	NextName       uint32
+	NameBytes      uint64
+	Awaited        [2]uint64
+	NextPool       uint64
+	Hidden         uint64
+	StaticPrograms uint64
+	Reserved1      uint64
 
 	FreeChunks     uint64
 	FreeStreams    uint64

@@ -59,7 +59,7 @@ func TestRegions(t *testing.T) {
 // is left open ends with its thread, and a forked child continues in those of the thread that forked.
 func TestRegionsInTheRecording(t *testing.T) {
 	t.Parallel()
-	rows := regionRows(t, recorded(t, compile(t, "src/regions.cc"), "run.htap"))
+	rows := regionRows(t, recorded(t, compile(t, "src/regions.cc"), false))
 	of := map[string][]regionRow{}
 	for _, row := range rows {
 		of[row.Title] = append(of[row.Title], row)
@@ -110,20 +110,23 @@ func TestRegionsInTheRecording(t *testing.T) {
 	// storage: the C library and the agent.
 	dtv := 16 * (2 + 14 + 2)
 	var got []string
-	for _, row := range regionRows(t, recorded(t, compile(t, "src/forks.c"), "run.2.htap")) {
+	for _, row := range regionRows(t, recorded(t, compile(t, "src/forks.c"), true)) {
 		got = append(got, fmt.Sprintf("%s %d %v %d", row.Title, row.Depth, row.Open, row.Requested))
 	}
 	same(t, "of the child", got, []string{fmt.Sprintf("outer/7 0 true %d", 111+dtv), "inner 1 false 111",
 		fmt.Sprintf("child 1 false %d", dtv)})
 }
 
-// recorded records a program, and returns the path of the recording of that name: run.htap, of its first child
-// run.2.htap.
-func recorded(t *testing.T, program, name string) string {
+// recorded records a program, and returns the path of its recording, or of that of its first child.
+func recorded(t *testing.T, program string, child bool) string {
 	t.Helper()
 	dir := t.TempDir()
-	kit.Heaptap(t, "run", "-q", "-o", filepath.Join(dir, "run.htap"), "--", program)
-	return filepath.Join(dir, name)
+	kit.Heaptap(t, "run", "-q", "-o", filepath.Join(dir, "%n.htap"), "--", program)
+	name := filepath.Base(program)
+	if child {
+		name += ".2"
+	}
+	return filepath.Join(dir, name+".htap")
 }
 
 // regionRow is a line of heaptap regions.

@@ -60,7 +60,7 @@ type row struct {
 
 type group struct {
 	frame
-	Stack []frame
+	Stack []int // indexes into the answer's frames
 }
 
 func askTop(r *run, function string) values {
@@ -145,10 +145,13 @@ func askReport(r *run, function string) values {
 
 func askLeaks(r *run, function string) values {
 	out := values{"leaked": 0, "leaked-blocks": 0}
-	var t struct{ Rows []row }
+	var t struct {
+		Rows   []row
+		Frames frameTable
+	}
 	r.json(&t, "leaks", "--limit", "0")
 	for _, row := range t.Rows {
-		if has(r.program, row.Group.Stack, function) {
+		if has(r.program, t.Frames.of(row.Group.Stack), function) {
 			out["leaked"] += row.Total["leaked"]
 			out["leaked-blocks"] += row.Total["leaked-blocks"]
 		}

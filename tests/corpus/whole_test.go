@@ -27,15 +27,32 @@ type report struct {
 		Temporary                         uint64
 		TemporaryBytes                    uint64 `json:"temporary_bytes"`
 		Reallocations                     uint64
-		InPlace                           uint64 `json:"reallocations_in_place"`
-		Frames                            []frame
+		InPlace                           uint64  `json:"reallocations_in_place"`
+		Numbers                           []int   `json:"frames"`
+		Frames                            []frame `json:"-"`
 	}
+	Frames frameTable
+}
+
+// frameTable is the frames of an answer's call stacks.
+type frameTable []frame
+
+// of returns the frames of a call stack.
+func (t frameTable) of(numbers []int) (list []frame) {
+	for _, n := range numbers {
+		list = append(list, t[n])
+	}
+	return list
 }
 
 func (r *run) report() *report {
 	if r.reported == nil {
 		r.reported = &report{}
-		r.json(r.reported, "report")
+		p := r.reported
+		r.json(p, "report")
+		for i := range p.Stacks {
+			p.Stacks[i].Frames = p.Frames.of(p.Stacks[i].Numbers)
+		}
 	}
 	return r.reported
 }

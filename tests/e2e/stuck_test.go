@@ -24,7 +24,8 @@ func TestStoppedRecorder(t *testing.T) {
 	k := built(t)
 	out := t.TempDir()
 	const pairs = 3_000_000
-	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/", "--", k.Path("w"),
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-q", "-o", out+"/%n.%p.htap",
+		"--", k.Path("w"),
 		"w1", fmt.Sprint(pairs), "1000")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -136,7 +137,8 @@ func TestFullStderr(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stdout.Close()
-	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-o", out+"/", "--", k.Path("map"),
+	cmd := exec.CommandContext(deadline(t, 2*time.Minute), k.Heaptap, "run", "-o", out+"/%n.%p.htap",
+		"--", k.Path("map"),
 		"20000")
 	cmd.Stdout, cmd.Stderr = stdout, write
 	if err := cmd.Start(); err != nil {

@@ -95,7 +95,7 @@ func prepare(t *testing.T, bare bool, prefix, flags []string, args ...string) *t
 		out: filepath.Join(dir, "out")}
 	all := append([]string{}, prefix...)
 	if !bare {
-		all = append(append(append(all, kit.Binary(t), "run", "-q", "-o", r.out+"/"), flags...), "--")
+		all = append(append(append(all, kit.Binary(t), "run", "-q", "-o", r.out+"/%n.%p.htap"), flags...), "--")
 	}
 	all = append(all, args...)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -97,7 +97,7 @@ onLoad(); tryFunc(() => { gFilename = "x"; gData = %s; buildTree(); displayTree(
 		text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(string(out), "")
 		want := totals(t, path)
 		for title, m := range map[string][2]string{"Total:": {"bytes", "allocations"},
-			"At t-gmax:": {"peak", "peak-blocks"}, "At t-end:": {"leaked", "leaked-blocks"}} {
+			"At t-gmax:": {"peak", "peak-blocks"}, "At t-end:": {"live", "live-blocks"}} {
 			re := regexp.MustCompile(title + ` +([\d,]+) bytes \([^)]*\) in ([\d,]+) blocks`)
 			found := re.FindStringSubmatch(text) // the first is the root
 			if found == nil || plainNumber(found[1]) != want[m[0]] || plainNumber(found[2]) != want[m[1]] {

@@ -76,16 +76,22 @@ func totals(t *testing.T, path string) map[string]uint64 {
 			Allocations, Bytes, Deallocations uint64
 			Freed                             uint64 `json:"freed_bytes"`
 		}
-		Peak, Leaked struct{ Bytes, Blocks uint64 }
-		Temporary    struct{ Allocations, Bytes uint64 }
+		Peak   struct{ Bytes, Blocks uint64 }
+		Leaked struct {
+			Bytes, Blocks uint64
+			RuntimeBytes  uint64 `json:"runtime_bytes"`
+			RuntimeBlocks uint64 `json:"runtime_blocks"`
+		}
+		Temporary struct{ Allocations, Bytes uint64 }
 	}
 	decode(t, command(t, "report", "--json", "--top", "1", path), &r)
 	return map[string]uint64{"allocations": r.Totals.Allocations, "bytes": r.Totals.Bytes,
 		"deallocations": r.Totals.Deallocations, "freed": r.Totals.Freed,
 		"peak": r.Peak.Bytes, "peak-blocks": r.Peak.Blocks,
 		"leaked": r.Leaked.Bytes, "leaked-blocks": r.Leaked.Blocks,
-		"live": r.Leaked.Bytes, "live-blocks": r.Leaked.Blocks,
-		"temporary": r.Temporary.Allocations, "temporary-bytes": r.Temporary.Bytes}
+		"live":        r.Leaked.Bytes + r.Leaked.RuntimeBytes,
+		"live-blocks": r.Leaked.Blocks + r.Leaked.RuntimeBlocks,
+		"temporary":   r.Temporary.Allocations, "temporary-bytes": r.Temporary.Bytes}
 }
 
 func decode(t *testing.T, b []byte, v any) {

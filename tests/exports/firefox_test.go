@@ -221,7 +221,7 @@ func checkAllocations(t *testing.T, format, path string, p *firefoxProfile, want
 	for _, i := range retained {
 		leaked += uint64(a.Weight[i])
 	}
-	if bytes != want["bytes"] || freed != want["freed"] || leaked != want["leaked"] {
+	if bytes != want["bytes"] || freed != want["freed"] || leaked != want["live"] {
 		t.Errorf("%s: %d allocated, %d freed, %d retained; expected %v", format, bytes, freed, leaked, want)
 	}
 	sameSelves(t, format, leaves, selves(t, path, "bytes"))

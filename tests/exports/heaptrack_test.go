@@ -20,6 +20,7 @@ func TestHeaptrack(t *testing.T) {
 	t.Logf("%s", tool(t, "heaptrack_print", "--version"))
 	each(t, func(t *testing.T, name, path string) {
 		want := totals(t, path)
+		want["leaked"] = want["live"] // heaptrack does not know the runtime's blocks
 		for variant, ending := range map[string]string{"heaptrack": ".zst", "heaptrack:gz": ".gz",
 			"heaptrack:plain": ".plain"} {
 			file := filepath.Join(t.TempDir(), "out.heaptrack"+ending)

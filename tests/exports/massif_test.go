@@ -53,8 +53,8 @@ func TestMassif(t *testing.T) {
 				massifAgrees(t, path, &s.root)
 			}
 		}
-		if last := list[len(list)-1]; last.bytes != want["leaked"] || last.tree == "empty" {
-			t.Errorf("at the end %d bytes, a tree %s; report %d", last.bytes, last.tree, want["leaked"])
+		if last := list[len(list)-1]; last.bytes != want["live"] || last.tree == "empty" {
+			t.Errorf("at the end %d bytes, a tree %s; report %d", last.bytes, last.tree, want["live"])
 		}
 		if (peaks == 1) != (want["peak"] > 0) {
 			t.Errorf("%d peaks of %d bytes", peaks, want["peak"])

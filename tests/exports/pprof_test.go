@@ -98,13 +98,14 @@ func TestPprof(t *testing.T) {
 func checkAddresses(t *testing.T, path string, r *raw) {
 	t.Helper()
 	var report struct {
-		Stacks []struct{ Frames []struct{ Address string } }
+		Stacks []struct{ Frames []int }
+		Frames []struct{ Address string }
 	}
 	decode(t, command(t, "report", "--json", path), &report)
 	calls := map[uint64]bool{}
 	for _, s := range report.Stacks {
-		for _, f := range s.Frames {
-			a, err := strconv.ParseUint(f.Address, 0, 64)
+		for _, n := range s.Frames {
+			a, err := strconv.ParseUint(report.Frames[n].Address, 0, 64)
 			if err != nil {
 				t.Fatal(err)
 			}

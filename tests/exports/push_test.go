@@ -192,8 +192,8 @@ func TestPushSlices(t *testing.T) {
 				t.Errorf("%s: %s %d, expected %d", name, typ, sums[typ], want[metricOf[typ]])
 			}
 		}
-		if n, _ := rawOf(t, s.got[len(s.got)-1].profile).sumOf("inuse_space"); n != want["leaked"] {
-			t.Errorf("%s: %d live at the end, expected %d", name, n, want["leaked"])
+		if n, _ := rawOf(t, s.got[len(s.got)-1].profile).sumOf("inuse_space"); n != want["live"] {
+			t.Errorf("%s: %d live at the end, expected %d", name, n, want["live"])
 		}
 		if len(s.got) < 3 || len(s.got) > 8 {
 			t.Errorf("%s: %d slices", name, len(s.got))

@@ -88,7 +88,7 @@ var recorded = sync.OnceValues(func() (map[string]string, error) {
 
 // record records a program that runs in a folder.
 func record(c *programs.Case, folder, path string, flags ...string) error {
-	args := append([]string{"run", "-q", "-o", path}, flags...)
+	args := append([]string{"run", "-q", "--single", "-o", path}, flags...)
 	cmd := exec.Command(heaptap, append(append(args, "--"), c.Args...)...)
 	cmd.Dir = folder
 	cmd.Env = append(append(os.Environ(), "XDG_CACHE_HOME="+dir), c.Env...)

@@ -80,7 +80,7 @@ func TestImportTools(t *testing.T) {
 				t.Errorf("leak leaks %d bytes, expected %d", n, c.leak)
 			}
 			if c.name == "jemalloc" {
-				jeprof(t, shop, found[0], got["leaked"])
+				jeprof(t, shop, found[0], got["live"])
 			}
 		})
 	}

@@ -79,10 +79,17 @@ func (s *session) command(p program) []string {
 	return append([]string{s.path("bin", p.name)}, p.args...)
 }
 
-// record records a program into a folder, in which it runs: NAME.htap, and NAME.2.htap and so on for its children.
+// record records a program into a folder, in which it runs: NAME.htap, and NAME.PROGRAM.htap and so on for its
+// children.
 func (s *session) record(b build, p program, dir string) (output, error) {
-	args := append([]string{"setarch", "-R", b.path, "run", "-o", p.name + ".htap"}, p.flags...)
-	return execute(dir, b.environment(), append(append(args, "--"), s.command(p)...))
+	command := s.command(p)
+	args := append([]string{"setarch", "-R", b.path, "run", "-o", p.name + ".%n.htap"}, p.flags...)
+	out, err := execute(dir, b.environment(), append(append(args, "--"), command...))
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, p.name+"."+filepath.Base(command[0])+".htap"),
+			filepath.Join(dir, p.name+".htap"))
+	}
+	return out, err
 }
 
 func (s *session) path(elements ...string) string {

@@ -108,7 +108,7 @@ func (p program) quiet(text []byte) []byte {
 
 var (
 	variable = regexp.MustCompile(`(?m)\d[\d.,]* (ns|us|µs|ms|s)\b|\(\d[\d.]* \w+, peak` +
-		`|^(recording|time) .*$|^ *resident.*$|/dev/shm/\S+|\b\d{3,}\b`)
+		`|^(recording|time) .*$(\n {14}.*$)*|^ *resident.*$(\n {15}.*$)*|/dev/shm/\S+|\b\d{3,}\b`)
 	number = regexp.MustCompile(`\d[\d.,]*( [kMG]?B)?`)
 )
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/run"
 )
 
 // Command is how a program is run: in which folder, with which variables besides the tests' own, and how it has to end.
@@ -82,7 +83,13 @@ func Heaptap(t testing.TB, args ...string) string {
 // Open opens a recording for the time of the test.
 func Open(t testing.TB, path string) *recording.Reader {
 	t.Helper()
-	r, err := recording.Open(path)
+	whole, err := run.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Close()
+	i, _, _ := whole.Matters()
+	r, err := whole.OpenProgram(i)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,25 +38,45 @@ type Report struct {
 		Waits     uint64
 	}
 	Peak      struct{ Bytes, Blocks uint64 }
-	Leaked    struct{ Bytes, Blocks uint64 }
+	Leaked    leaked
 	Temporary struct{ Allocations uint64 }
 	Lost      *uint64 `json:"lost_events"`
 	Truncated *uint64 `json:"truncated_stacks"`
 	Duration  int64   `json:"duration_ns"`
 	Stacks    []Stack
+	Frames    []Frame
+}
+
+// leaked is what was live at the end.
+type leaked struct{ Bytes, Blocks uint64 }
+
+// UnmarshalJSON counts what the runtime keeps, too: those who count calls know nothing of whose blocks are whose.
+func (l *leaked) UnmarshalJSON(b []byte) error {
+	var in struct {
+		Bytes, Blocks uint64
+		RuntimeBytes  uint64 `json:"runtime_bytes"`
+		RuntimeBlocks uint64 `json:"runtime_blocks"`
+	}
+	err := json.Unmarshal(b, &in)
+	l.Bytes, l.Blocks = in.Bytes+in.RuntimeBytes, in.Blocks+in.RuntimeBlocks
+	return err
 }
 
 // Stack is a call stack of a report.
 type Stack struct {
-	Frames []struct {
-		Function, File, Module string
-		Line                   int
-	}
+	Numbers                                                     []int   `json:"frames"` // indexes into Report.Frames
+	Frames                                                      []Frame `json:"-"`
 	Allocations, Bytes, Deallocations, Reallocations, Temporary uint64
 	LiveAtPeakBytes                                             uint64 `json:"live_at_peak_bytes"`
 	LiveAtPeakBlocks                                            uint64 `json:"live_at_peak_blocks"`
 	LeakedBytes                                                 uint64 `json:"leaked_bytes"`
 	LeakedBlocks                                                uint64 `json:"leaked_blocks"`
+}
+
+// Frame is a function on a call stack.
+type Frame struct {
+	Function, File, Module string
+	Line                   int
 }
 
 // Recording is a recording of a run, and heaptap's report of it.
@@ -123,6 +143,11 @@ func (k *Kit) Report(path string) (Report, error) {
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
 		return r, fmt.Errorf("heaptap report --json %s: %w", path, err)
+	}
+	for i := range r.Stacks {
+		for _, n := range r.Stacks[i].Numbers {
+			r.Stacks[i].Frames = append(r.Stacks[i].Frames, r.Frames[n])
+		}
 	}
 	if r.Lost == nil || r.Truncated == nil {
 		return r, fmt.Errorf("heaptap report --json %s: no lost_events or truncated_stacks in the answer", path)

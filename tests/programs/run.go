@@ -182,7 +182,7 @@ func (k *Kit) Run(ctx context.Context, dir string, c Case) (*Result, error) {
 	if !c.Unjudged {
 		env = []string{"LD_PRELOAD=" + k.Count, "COUNT_DIR=" + counts}
 	}
-	args := append([]string{k.Heaptap, "run", "-o", out + "/", "--"}, c.Args...)
+	args := append([]string{k.Heaptap, "run", "-o", out + "/%n.%p.htap", "--"}, c.Args...)
 	taped, err := c.run(ctx, filepath.Join(dir, "work"), args, env)
 	if err != nil {
 		return nil, err

@@ -78,13 +78,15 @@ func TestControlled(t *testing.T) {
 		Stacks []struct {
 			Allocations, Deallocations uint64
 			Leaked                     uint64 `json:"leaked_blocks"`
-			Frames                     []struct{ Function string }
+			Frames                     []int
 		}
+		Frames []struct{ Function string }
 	}](t, "report", "--json", file)[0]
 	for _, s := range report.Stacks {
 		if len(s.Frames) > 0 {
-			c := got[s.Frames[0].Function]
-			got[s.Frames[0].Function] = counts{c.Allocations + s.Allocations, c.Deallocations + s.Deallocations,
+			leaf := report.Frames[s.Frames[0]].Function
+			c := got[leaf]
+			got[leaf] = counts{c.Allocations + s.Allocations, c.Deallocations + s.Deallocations,
 				c.Leaked + s.Leaked}
 		}
 	}

@@ -138,8 +138,9 @@ func books(t *testing.T, dir string) {
 		}
 		Stacks []struct {
 			Leaked uint64 `json:"leaked_blocks"`
-			Frames []struct{ Function string }
+			Frames []int
 		}
+		Frames []struct{ Function string }
 	}](t, "report", "--json", spools[0])
 	stacks := 0
 	for _, report := range reports {
@@ -147,7 +148,7 @@ func books(t *testing.T, dir string) {
 			t.Errorf("%d deallocations were taken for wrong ones", n)
 		}
 		for _, s := range report.Stacks {
-			if len(s.Frames) > 0 && s.Frames[0].Function == "churn" {
+			if len(s.Frames) > 0 && report.Frames[s.Frames[0]].Function == "churn" {
 				if stacks++; s.Leaked != 0 {
 					t.Errorf("%d blocks were freed, and that was not recorded", s.Leaked)
 				}

@@ -5,11 +5,10 @@
 // They are read from /proc, because the first allocation may come before libc has set environ, and the program may
 // change it later. Without /proc, environ and getauxval are used (weak: they may be missing or still empty).
 
-#include <fcntl.h>
-
 #include "base/environ.h"
 #include "base/base.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "base/sys.h"
 
 extern char **environ __attribute__((weak));
@@ -22,31 +21,15 @@ static u64 block_size;
 static u64 auxv[64];
 static u32 auxv_count;
 
-static u64 read_all(const char *path, char *out, u64 size)
-{
-	long fd = ht_sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	u64 have = 0;
-	if (fd < 0)
-		return 0;
-	while (have < size) {
-		long n = ht_sys3(__NR_read, fd, out + have, size - have);
-		if (n <= 0)
-			break;
-		have += (u64)n;
-	}
-	ht_sys1(__NR_close, fd);
-	return have;
-}
-
 void ht_environ_init(void)
 {
-	u64 n = read_all("/proc/self/auxv", (char *)auxv, sizeof(auxv) - 16);
+	u64 n = ht_read_file("/proc/self/auxv", auxv, sizeof(auxv) - 16);
 	auxv_count = (u32)(n / 16);
 	for (block_size = 65536; block_size <= ENVIRON_MAX; block_size *= 8) {
 		block = ht_map(block_size);
 		if (!block)
 			return;
-		n = read_all("/proc/self/environ", block, block_size - 2);
+		n = ht_read_file("/proc/self/environ", block, block_size - 2);
 		if (n < block_size - 2)
 			return;
 		ht_unmap(block, block_size);
@@ -111,7 +94,7 @@ u64 ht_environ_copy(char *out, u64 size)
 	for (const char *e = block; *e;) {
 		u64 n = ht_strlen(e) + 1;
 		if (is_kept(e) && used + n <= size) {
-			for (u64 i = 0; i < n; i++)
+			for (u64 i = 0; out && i < n; i++)
 				out[used + i] = e[i];
 			used += n;
 		}

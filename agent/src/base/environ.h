@@ -14,7 +14,8 @@ void ht_environ_init(void);
 const char *ht_environ_get(const char *name);
 // Whether a variable is set to 1 or true. Complains on stderr about a value that is not a boolean.
 int ht_environ_flag(const char *name);
-// Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated). Returns the number of bytes used.
+// Copies the NAME=VALUE strings that matter to allocators to out (NUL-separated); null: nowhere. Returns the number
+// of bytes used.
 u64 ht_environ_copy(char *out, u64 size);
 void ht_environ_done(void);
 // Returns a value of the auxiliary vector, 0 if absent.

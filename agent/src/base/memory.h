@@ -10,6 +10,8 @@
 
 // Returns private memory, zeroed; null if there is none. Sizes are rounded up to pages.
 void *ht_map(u64 size);
+// The same, with pages already behind it: for tables of which all pages will be touched. A fault for each costs more.
+void *ht_map_filled(u64 size);
 void ht_unmap(void *p, u64 size);
 // Grows (possibly moves) memory from ht_map. If it returns null, the old memory is unchanged.
 void *ht_remap(void *p, u64 old_size, u64 new_size);

@@ -24,6 +24,7 @@
 #include "base/filter.h"
 #include "base/local.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "base/state.h"
 #include "base/sys.h"
 #include "spool/arrays.h"
@@ -268,34 +269,6 @@ static void hand_over(const struct ht_filter *newest)
 	ht_sys1(__NR_close, fd);
 }
 
-static u64 read_file(const char *path, u8 *out, u64 size)
-{
-	long fd = ht_sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
-	u64 have = 0;
-	while (fd >= 0 && have < size && (n = ht_sys3(__NR_read, fd, out + have, size - have)) > 0)
-		have += (u64)n;
-	if (fd >= 0)
-		ht_sys1(__NR_close, fd);
-	return have;
-}
-
-// Returns the number of this thread's filters; -1 if the kernel does not say. The loader has also opened, read and
-// closed files, so the filters allow it.
-static i64 count_filters(u8 *buffer, u64 size)
-{
-	static const char key[] = "\nSeccomp_filters:\t";
-	u64 n = read_file("/proc/self/status", buffer, size);
-	for (u64 i = 0; i + sizeof(key) <= n; i++) {
-		if (__builtin_memcmp(buffer + i, key, sizeof(key) - 1) != 0)
-			continue;
-		i64 count = 0;
-		for (i += sizeof(key) - 1; i < n && buffer[i] >= '0' && buffer[i] <= '9' && count < 1 << 20; i++)
-			count = count * 10 + (buffer[i] - '0');
-		return count;
-	}
-	return -1;
-}
-
 // Takes over the filters in a file, if they are this many.
 static int take_over(const u8 *file, u64 size, u64 inherited)
 {
@@ -343,11 +316,12 @@ int ht_filter_init(void)
 	if (!value || !run || ht_strlen(value) < ID_SIZE + 2 || value[ID_SIZE] != ':' ||
 	    ht_number_exact(value + ID_SIZE + 1, &outside) < 0 || !(buffer = ht_map(room)))
 		return 0;
-	i64 have = count_filters(buffer, room);
+	// The number of this thread's filters, which allow this: the loader has also opened, read and closed files.
+	i64 have = ht_status_number("Seccomp_filters:", buffer, room);
 	if (have > (i64)outside)
 		result = path_of(path, sizeof(path), run, value) < 0
 				 ? -1
-				 : take_over(buffer, read_file(path, buffer, room), (u64)have - outside);
+				 : take_over(buffer, ht_read_file(path, buffer, room), (u64)have - outside);
 	ht_unmap(buffer, room);
 	return result;
 }

@@ -57,6 +57,7 @@ static void start_state(void)
 static void claim_process(u32 parent)
 {
 	u32 slot;
+	long parent_pid = ht_sys0(__NR_getppid);
 	ht_pid = (u32)ht_sys0(__NR_getpid);
 	// As little as possible happens between taking a slot and filling it, because a reader waits for that.
 	ht_array_has(HT_SEG_PROCS, ht_load(&ht_header->next_proc));
@@ -72,6 +73,7 @@ static void claim_process(u32 parent)
 	p->parent = parent;
 	p->fork_time = parent == HT_NONE ? 0 : ht_clock();
 	p->random = ht_auxv(25 /* AT_RANDOM */);
+	p->parent_pid = parent_pid > 0 ? (u32)parent_pid : 0;
 	p->sum = ht_sum_proc(p);
 	ht_mode_claim(p);
 	ht_store_release(&p->state, HT_PROC_LIVE);

@@ -56,8 +56,8 @@ static const struct array {
 	[HT_SEG_STREAMS] = {sizeof(struct ht_stream), 8192, 64u << 20, 16u << 20, (u8 **)&ht_streams},
 	[HT_SEG_CHUNKS] = {HT_CHUNK_SIZE, 256u << 10, 16ull << 30, 1u << 30, &ht_chunks},
 	[HT_SEG_PCS] = {sizeof(struct ht_pc), 16u << 10, 256u << 20, 256u << 20, (u8 **)&ht_pcs},
-	[HT_SEG_NODES] = {sizeof(struct ht_node), 64u << 10, 1u << 30, 1u << 30, (u8 **)&ht_nodes},
-	[HT_SEG_MODULES] = {1, 64u << 10, 64u << 20, 64u << 20, &ht_module_log},
+	[HT_SEG_NODES] = {sizeof(struct ht_node), 16u << 10, 1u << 30, 1u << 30, (u8 **)&ht_nodes},
+	[HT_SEG_MODULES] = {1, 16u << 10, 64u << 20, 64u << 20, &ht_module_log},
 	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20, 512u << 20, (u8 **)&ht_counts},
 	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20, 16u << 20, &ht_name_log},
 };
@@ -74,6 +74,8 @@ static int counts_wanted; // in count mode, or with --time-calls: neither begins
 #define RESERVE (32u << 20)
 static u8 *reserve;
 static u64 reserve_used;
+
+#define POPULATE 23 // MADV_POPULATE_WRITE, since Linux 5.14
 
 static long map_pages(u64 size)
 {
@@ -109,6 +111,14 @@ void *ht_map(u64 size)
 	size = (size + 4095) & ~4095ull;
 	long p = map_pages(size);
 	return p < 0 && p > -4096 ? take_reserve(size) : (void *)p;
+}
+
+void *ht_map_filled(u64 size)
+{
+	void *p = ht_map(size);
+	if (p)
+		ht_sys3(__NR_madvise, p, size, POPULATE);
+	return p;
 }
 
 void ht_unmap(void *p, u64 size)
@@ -204,7 +214,7 @@ int ht_provide(u8 *at, u64 length)
 	if (ht_unlikely(ht_load(&filled)) && (u64)(at - ht_load_acquire(&ht_chunks)) < ht_load(&filled))
 		return 0;
 	do
-		r = ht_sys3(__NR_madvise, at, length, 23 /* MADV_POPULATE_WRITE */);
+		r = ht_sys3(__NR_madvise, at, length, POPULATE);
 	while (r == -4 /* EINTR */);
 	if (r == 0 || r == -14 /* EFAULT */ || r == -12 /* ENOMEM */)
 		return r == 0 ? 0 : -1;
@@ -598,47 +608,62 @@ static int map_spool(long fd)
 	return -1;
 }
 
-static void write_meta(const char *exe)
+// Returns the length of what /proc/self/cmdline has; what does not fit is cut off.
+static long read_cmdline(char *out, u64 size)
 {
-	struct ht_meta *meta = (struct ht_meta *)meta_base;
-	char *out = (char *)(meta + 1), *end = (char *)meta + arrays[HT_SEG_META].first;
-	struct {
-		char field[6][65];
-	} uts;
-	char name[16] = "";
-
-	out[0] = 0;
-	meta->exe_size = (u32)ht_append(out, 4096, exe) + 1;
-	out += meta->exe_size;
-
 	long fd = ht_sys4(__NR_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-	long n = fd < 0 ? 0 : ht_sys3(__NR_read, fd, out, 32768);
+	long n = fd < 0 ? 0 : ht_sys3(__NR_read, fd, out, size);
 	if (fd >= 0)
 		ht_sys1(__NR_close, fd);
 	if (n <= 0) {
+		char name[16] = "";
 		ht_sys5(__NR_prctl, 16 /* PR_GET_NAME */, name, 0, 0, 0);
 		out[0] = 0;
 		n = (long)ht_append(out, 64, name) + 1;
 	}
 	out[n - 1] = 0;
-	meta->cmdline_size = (u32)n;
-	out += n;
+	return n;
+}
 
-	n = ht_sys2(__NR_getcwd, out, 4096);
-	if (n <= 0)
-		out[0] = 0, n = 1;
-	meta->cwd_size = (u32)n;
-	out += n;
+// Most processes need one page for it.
+static int write_meta(const char *exe)
+{
+	static char cmdline[32768], cwd[4096];
+	const u64 most = arrays[HT_SEG_META].first;
+	struct ht_meta *meta = (struct ht_meta *)meta_base, sizes = {0};
+	char *out = (char *)(meta + 1);
+	struct {
+		char field[6][65];
+	} uts;
+	u64 used, length = 4096;
 
-	out[0] = 0;
-	if (ht_sys1(__NR_uname, &uts) == 0)
-		ht_append(out, 65, uts.field[1]);
-	meta->host_size = (u32)ht_strlen(out) + 1;
-	out += meta->host_size;
-
-	meta->env_size = (u32)ht_environ_copy(out, (u64)(end - out));
-	meta->sum =
-		(u32)ht_sum(meta + 1, arrays[HT_SEG_META].first - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
+	if (ht_sys1(__NR_uname, &uts) < 0)
+		uts.field[1][0] = 0;
+	sizes.exe_size = (u32)ht_strlen(exe) + 1;
+	sizes.cmdline_size = (u32)read_cmdline(cmdline, sizeof(cmdline));
+	long n = ht_sys2(__NR_getcwd, cwd, sizeof(cwd));
+	sizes.cwd_size = n > 0 ? (u32)n : 1;
+	sizes.host_size = (u32)ht_strlen(uts.field[1]) + 1;
+	used = sizeof(*meta) + sizes.exe_size + sizes.cmdline_size + sizes.cwd_size + sizes.host_size;
+	sizes.env_size = (u32)ht_environ_copy(0, most - used);
+	while (length < used + sizes.env_size)
+		length *= 2;
+	if (ht_provide(meta_base, length) < 0)
+		return -1;
+	ht_header->segment_first[HT_SEG_META] = length;
+	ht_store_release(&ht_header->segments[HT_SEG_META][0], array_place[HT_SEG_META]);
+	__builtin_memcpy(out, exe, sizes.exe_size);
+	out += sizes.exe_size;
+	__builtin_memcpy(out, cmdline, sizes.cmdline_size);
+	out += sizes.cmdline_size;
+	__builtin_memcpy(out, cwd, sizes.cwd_size);
+	out += sizes.cwd_size;
+	__builtin_memcpy(out, uts.field[1], sizes.host_size);
+	out += sizes.host_size;
+	ht_environ_copy(out, most - used);
+	*meta = sizes;
+	meta->sum = (u32)ht_sum(meta + 1, length - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
+	return 0;
 }
 
 static void fill_header(u64 pid, const char *run)
@@ -685,8 +710,8 @@ void ht_spool_unmade(const char *reason, const char *text)
 
 int ht_spool_init(void)
 {
-	static const u8 first_types[] = {HT_SEG_META, HT_SEG_PROCS, HT_SEG_STREAMS, HT_SEG_CHUNKS,
-					 HT_SEG_PCS,  HT_SEG_NODES, HT_SEG_MODULES};
+	static const u8 first_types[] = {HT_SEG_PROCS, HT_SEG_STREAMS, HT_SEG_CHUNKS,
+					 HT_SEG_PCS,   HT_SEG_NODES,   HT_SEG_MODULES};
 	static char exe[PATH_MAX_HERE];
 	const char *run = ht_environ_get("HEAPTAP_RUN"), *folder = ht_environ_get("HEAPTAP_DIR");
 	u64 pid = (u64)ht_sys0(__NR_getpid);
@@ -714,7 +739,8 @@ int ht_spool_init(void)
 	for (u32 i = 0; i < sizeof(first_types); i++)
 		if (ht_array_reach(first_types[i], 0) < 0)
 			goto fail;
-	write_meta(exe);
+	if (write_meta(exe) < 0)
+		goto fail;
 	return 0;
 
 fail:

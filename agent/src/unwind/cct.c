@@ -16,7 +16,7 @@
 #include "base/sys.h"
 #include "spool/arrays.h"
 
-#define FIRST_BITS 12
+#define FIRST_BITS 10 // four pages: most processes are short
 
 u64 ht_cct_table;
 static u32 used; // approximate number of entries in the current table
@@ -29,7 +29,7 @@ static u64 size_of(u32 bits)
 
 int ht_cct_init(void)
 {
-	struct ht_cct_entry *e = ht_map(size_of(FIRST_BITS));
+	struct ht_cct_entry *e = ht_map_filled(size_of(FIRST_BITS));
 	if (!e)
 		return -1;
 	ht_store_release(&ht_cct_table, (u64)e | FIRST_BITS);
@@ -62,7 +62,7 @@ static void grow(u64 word)
 
 	while ((u64)nodes * 2 > 1ull << bits) // another process with this spool may have made many
 		bits++;
-	e = ht_map(size_of(bits));
+	e = ht_map_filled(size_of(bits));
 	if (!e)
 		return;
 	for (u32 i = 1; i < nodes; i++) {

@@ -297,10 +297,17 @@ HT_NOINLINE int ht_cfi_search(const struct ht_cfi_text *text, u64 pc, struct ht_
 	u64 table = r->p, low = 0, high = count;
 	while (low < high) { // the first entry that starts beyond pc
 		u64 middle = low + (high - low) / 2;
-		*r = reader_at(text, table + middle * size);
-		u64 start = ht_cfi_read_encoded(text, r, table_encoding, &bases);
-		if (r->bad)
-			return HT_CFI_BAD;
+		u64 start;
+		if (ht_likely(table_encoding == (PE_DATAREL | 0xb))) { // of linkers: 32 bits with a sign
+			i32 v;
+			__builtin_memcpy(&v, (const void *)(table + middle * size), sizeof(v));
+			start = v ? text->hdr + (u64)(i64)v : 0;
+		} else {
+			*r = reader_at(text, table + middle * size);
+			start = ht_cfi_read_encoded(text, r, table_encoding, &bases);
+			if (r->bad)
+				return HT_CFI_BAD;
+		}
 		if (start <= pc)
 			low = middle + 1;
 		else

@@ -121,34 +121,30 @@ static int load_chain(u64 rule, u64 *regs, u64 low, u64 high)
 	return 0;
 }
 
-// Steps one frame up. with_needs: sets s->needs to what the step depends on. Returns 0, 1 at the end of the stack, -1
-// on failure.
-static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
+// Steps one frame up by the rule of code at `at`, within s->bounds. If it fails, the registers have not changed; the
+// bounds may have.
+static int step_within(struct ht_memo *memo, struct ht_full *f, u64 rule, u64 at, int with_needs)
 {
 	struct ht_scratch *s = memo->scratch;
-	u64 *regs = s->registers, pc = regs[HT_REG_PC];
-	u64 rule = ht_rule_get(memo, pc | f->interrupted);
-	u64 at = f->interrupted ? pc : pc - 1;
-	struct ht_bounds b;
+	struct ht_bounds *b = &s->bounds;
+	u64 *regs = s->registers;
 	const struct ht_loaded *l;
 	int found;
 
-	if ((f->interrupted ? ht_bounds_find_interrupted : ht_bounds_find)(memo, regs[HT_REG_SP], &b) < 0)
-		return -1;
-	f->interrupted = 0;
-	s->needs.unknown = 1;
 	switch (HT_RULE_TYPE(rule)) {
 	case HT_R_BAD:
 		return -1;
 	case HT_R_END:
 		return 1;
 	case HT_R_SIGNAL:
+		if (load_signal_frame(regs, b->low, b->high) < 0)
+			return -1;
 		f->interrupted = HT_PC_INTERRUPTED;
 		for (u32 i = 0; i < HT_KEPT; i++)
 			s->kept[i].at = ~0ull;
-		return load_signal_frame(regs, b.low, b.high);
+		return 0;
 	case HT_R_CHAIN:
-		return load_chain(rule, regs, b.low, b.high);
+		return load_chain(rule, regs, b->low, b->high);
 	}
 	l = ht_module_of(at, s->buffer);
 	if (l)
@@ -158,11 +154,11 @@ static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
 	if (ht_cfi_find(&s->text, at, &s->cfi) != HT_CFI_OK)
 		return -1;
 	__builtin_memcpy(s->before, regs, sizeof(s->before));
-	found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
+	found = ht_cfi_step(&s->text, &s->cfi, regs, b->low, b->high);
 	// Registers that are kept elsewhere than on the stack, for example setcontext's, which are in the context.
 	if (found == HT_CFI_BAD && !s->cfi.row.cfa_is_expression &&
-	    ht_bounds_find(memo, regs[s->cfi.row.cfa_register], &b) == 0)
-		found = ht_cfi_step(&s->text, &s->cfi, regs, b.low, b.high);
+	    ht_bounds_find(memo, regs[s->cfi.row.cfa_register], b) == 0)
+		found = ht_cfi_step(&s->text, &s->cfi, regs, b->low, b->high);
 	if (found != HT_CFI_OK)
 		return found == HT_CFI_NONE ? 1 : -1;
 	if (with_needs)
@@ -171,6 +167,25 @@ static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
 	if (s->cfi.signal)
 		f->interrupted = HT_PC_INTERRUPTED;
 	return 0;
+}
+
+// Steps one frame up. with_needs: sets s->needs to what the step depends on. Returns 0, 1 at the end of the stack, -1
+// on failure.
+static int step(struct ht_memo *memo, struct ht_full *f, int with_needs)
+{
+	struct ht_scratch *s = memo->scratch;
+	u64 pc = s->registers[HT_REG_PC], sp = s->registers[HT_REG_SP];
+	u64 rule = ht_rule_get(memo, pc | f->interrupted);
+	u64 at = f->interrupted ? pc : pc - 1;
+
+	if ((f->interrupted ? ht_bounds_find_interrupted : ht_bounds_find)(memo, sp, &s->bounds) < 0)
+		return -1;
+	f->interrupted = 0;
+	s->needs.unknown = 1;
+	int r = step_within(memo, f, rule, at, with_needs);
+	if (r < 0 && ht_bounds_find(memo, sp, &s->bounds) == 0 && ht_bounds_renew(memo, sp, &s->bounds) == 0)
+		r = step_within(memo, f, rule, at, with_needs);
+	return r;
 }
 
 static int reach(struct ht_memo *memo, struct ht_full *f, u64 pc, u64 sp, u32 most)

@@ -19,7 +19,7 @@
 #include "spool/sum.h"
 #include "unwind/frames.h"
 
-#define FIRST_BITS 12
+#define FIRST_BITS 10 // four pages: most processes are short
 
 u64 ht_rule_table;
 static u32 used; // approximate number of entries in the current table, dead ones included
@@ -33,7 +33,7 @@ static u64 size_of(u32 bits)
 
 int ht_rules_init(void)
 {
-	struct ht_rule_entry *e = ht_map(size_of(FIRST_BITS));
+	struct ht_rule_entry *e = ht_map_filled(size_of(FIRST_BITS));
 	if (!e)
 		return -1;
 	ht_store_release(&ht_rule_table, (u64)e | FIRST_BITS);
@@ -177,7 +177,7 @@ static void grow(u64 word)
 		live += from[i].pc && !(from[i].pc & HT_RULE_DEAD);
 	if (live > size / 4)
 		bits++; // otherwise it was full of dead entries
-	to = ht_map(size_of(bits));
+	to = ht_map_filled(size_of(bits));
 	if (!to)
 		return;
 	for (u64 i = 0; i < size; i++) {

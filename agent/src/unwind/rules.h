@@ -11,6 +11,7 @@
 #include "unwind/cfi.h"
 #include "unwind/memo.h"
 #include "unwind/modules.h"
+#include "unwind/stack.h"
 
 // bits 0-2 type, 3-4 where the caller's fp is, 5-15 its offset / 8, 16-39 pc id, 40-63 offset of the CFA / 8
 enum ht_rule_type {
@@ -65,6 +66,7 @@ struct ht_scratch {
 	u64 before[HT_REGS]; // the same, one frame further inside
 	struct ht_kept kept[HT_KEPT]; // where the former come from
 	struct ht_full_needs needs; // needs of the last step
+	struct ht_bounds bounds; // of the stack that the step reads
 	char buffer[HT_MODULE_WORK] __attribute__((aligned(8)));
 };
 // Allocates it if necessary; null if there is no memory.

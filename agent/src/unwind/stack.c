@@ -119,3 +119,13 @@ int ht_bounds_find_interrupted(struct ht_memo *memo, u64 sp, struct ht_bounds *b
 		return 0;
 	return ht_bounds_find(memo, sp, b);
 }
+
+int ht_bounds_renew(struct ht_memo *memo, u64 sp, struct ht_bounds *b)
+{
+	if (b->own || !is_mapped(b->high, b->high + PAGE))
+		return -1;
+	for (u32 i = 0; i < 4; i++)
+		if (sp - memo->regions[i].low < memo->regions[i].high - memo->regions[i].low)
+			memo->regions[i].low = memo->regions[i].high = 0;
+	return ht_bounds_find(memo, sp, b);
+}

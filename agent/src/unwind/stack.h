@@ -26,5 +26,8 @@ HT_COLD int ht_bounds_find(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
 // The same for a frame that a signal has interrupted: values that it has just popped, or keeps in the red zone, lie
 // below its sp.
 HT_COLD int ht_bounds_find_interrupted(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
+// For memory that lies beyond these bounds around sp: a foreign stack's mapping may have grown since they were noted.
+// Sets b to what there is now. Returns 0, or -1: they are still right.
+HT_COLD int ht_bounds_renew(struct ht_memo *memo, u64 sp, struct ht_bounds *b);
 
 #endif

@@ -101,9 +101,20 @@ static HT_NOINLINE i32 changed_register(struct walk *w, u32 k)
 // ---------------------------------------------------------------------------------------------------------------------
 // Uncommon steps
 
-static int readable(const struct walk *w, u64 at, u64 size)
+#define GROWTH_MAX (1u << 20) // an address further beyond the bounds is not a frame's, so the kernel is not asked
+
+static int in_bounds(const struct ht_bounds *b, u64 at, u64 size)
 {
-	return at >= w->bounds.low && at < w->bounds.high && w->bounds.high - at >= size;
+	return at >= b->low && at < b->high && b->high - at >= size;
+}
+
+// Whether this memory of the stack around w->sp may be read. Renews the bounds if need be.
+static HT_NOINLINE int readable(struct walk *w, u64 at, u64 size)
+{
+	if (in_bounds(&w->bounds, at, size))
+		return 1;
+	return at + size - w->bounds.high < GROWTH_MAX && ht_bounds_renew(w->memo, w->sp, &w->bounds) == 0 &&
+	       in_bounds(&w->bounds, at, size);
 }
 
 // The walk continues at w->sp, perhaps on another stack.
@@ -168,16 +179,13 @@ static int step_across(struct walk *w, u64 rule, u64 cfa)
 		fp = *(const u64 *)at;
 	}
 	u64 from = w->sp;
-	w->sp = cfa - 8;
-	if (switch_stack(w) != CONTINUE || !readable(w, cfa - 8, 8) ||
+	at = where == HT_FP_AT_CFA ? cfa + HT_RULE_FP_OFFSET(rule) : cfa - 8;
+	w->sp = at < cfa - 8 ? at : cfa - 8; // nothing below it is known to be readable
+	if (switch_stack(w) != CONTINUE || !readable(w, cfa - 8, 8) || !readable(w, at, 8) ||
 	    (w->bounds.own && cfa <= from && w->foreign != w->n))
 		return CUT;
-	if (where == HT_FP_AT_CFA) {
-		at = cfa + HT_RULE_FP_OFFSET(rule);
-		if (!readable(w, at, 8))
-			return CUT;
+	if (where == HT_FP_AT_CFA)
 		fp = *(const u64 *)at;
-	}
 	w->pc = *(const u64 *)(cfa - 8);
 	w->sp = cfa;
 	w->fp = fp;
@@ -312,8 +320,10 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		else if (type == HT_R_LOAD_FP) {
 			u64 at = fp + HT_RULE_OFFSET(rule);
 			if (at < low || at > high - 8) {
-				w->n = n;
-				return CUT;
+				w->sp = sp, w->n = n;
+				if (!readable(w, at, 8))
+					return CUT;
+				low = w->bounds.low, high = w->bounds.high;
 			}
 			cfa = *(const u64 *)at;
 		} else {
@@ -337,8 +347,10 @@ static int climb(struct walk *w, u32 depth, u32 *base)
 		if (where != HT_FP_SAME) {
 			u64 at = (where == HT_FP_AT_CFA ? cfa : fp) + HT_RULE_FP_OFFSET(rule);
 			if (ht_unlikely(at < low || at > high - 8)) {
-				w->n = n;
-				return CUT;
+				w->sp = sp, w->n = n;
+				if (!readable(w, at, 8))
+					return CUT;
+				low = w->bounds.low, high = w->bounds.high;
 			}
 			fp = *(const u64 *)at;
 		}

@@ -10,17 +10,21 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// WriteList writes what each format keeps and loses, for people.
-func WriteList(w io.Writer) error {
+// WriteList writes what each format keeps and loses, for people, in lines of at most width characters.
+func WriteList(w io.Writer, width int) error {
+	hanging := func(b *strings.Builder, head, text string) {
+		indent := utf8.RuneCountInString(head)
+		fmt.Fprintf(b, "%s%s\n", head, wrap(text, width-indent, "\n"+strings.Repeat(" ", indent)))
+	}
 	var b strings.Builder
 	for i, f := range All {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s (%s), for %s\n", f.Name, f.Extension, f.Tool)
+		hanging(&b, "", fmt.Sprintf("%s (%s), for %s", f.Name, f.Extension, f.Tool))
 		line := func(name, text string) {
 			if text != "" {
-				fmt.Fprintf(&b, "  %-8s %s\n", name, wrap(text, 88, "\n"+strings.Repeat(" ", 11)))
+				hanging(&b, fmt.Sprintf("  %-8s ", name), text)
 			}
 		}
 		line("keeps", f.Keeps)
@@ -33,7 +37,7 @@ func WriteList(w io.Writer) error {
 			if i == 0 {
 				name = f.Name
 			}
-			fmt.Fprintf(&b, "  -f %-24s %s\n", name, v.Text)
+			hanging(&b, fmt.Sprintf("  -f %-24s ", name), v.Text)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

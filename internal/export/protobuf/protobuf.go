@@ -1,11 +1,7 @@
 // Package protobuf writes messages in the encoding of Protocol Buffers, field by field.
 package protobuf
 
-import (
-	"math"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "google.golang.org/protobuf/encoding/protowire"
 
 // Message is a message under construction. Fields come in the order in which they are added. Those without a value are
 // left out, as proto3 has it, except by the methods named Set.
@@ -40,14 +36,11 @@ func (m *Message) Int(field int, v int64) { m.Uint(field, uint64(v)) }
 // Bool adds a bool.
 func (m *Message) Bool(field int, v bool) { m.Uint(field, protowire.EncodeBool(v)) }
 
-// Fixed64 adds a fixed64, sfixed64 or, as its bits, a double; 0 too.
+// Fixed64 adds a fixed64 or an sfixed64; 0 too.
 func (m *Message) Fixed64(field int, v uint64) {
 	m.tag(field, protowire.Fixed64Type)
 	m.b = protowire.AppendFixed64(m.b, v)
 }
-
-// Double adds a double; 0 too.
-func (m *Message) Double(field int, v float64) { m.Fixed64(field, math.Float64bits(v)) }
 
 // SetString adds a string, an empty one too: an element of a repeated field.
 func (m *Message) SetString(field int, v string) {

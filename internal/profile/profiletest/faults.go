@@ -26,3 +26,28 @@ func AddMismatches(p *profile.Profile) {
 // SomePools are the pools of a program.
 var SomePools = []event.Pool{{Name: "words", Backing: 4096, PeakBacking: 8192, Live: 100, PeakLive: 2000, Blocks: 3,
 	Allocations: 1234567, Frees: 1234564, Bytes: 1 << 30}}
+
+// AddResident gives the server's resident set parts: at its beginning, and at its peak, where most is in mappings.
+func AddResident(p *profile.Profile) {
+	set := func(time int64, live, slack, mapped, own uint64, stacks ...uint32) profile.ResidentSet {
+		s := profile.ResidentSet{Time: time, Parts: []event.ResidentPart{
+			{Kind: event.ResidentLive, Bytes: live, Size: live + 4096},
+			{Kind: event.ResidentSlack, Bytes: slack, Size: 2 * slack},
+			{Kind: event.ResidentStacks, Bytes: 40960, Size: 8 << 20},
+			{Kind: event.ResidentFile, Bytes: 400_000, Size: 800_000, Name: "/usr/bin/server\x1b[31m"},
+			{Kind: event.ResidentFile, Bytes: 100_000, Size: 200_000},
+			{Kind: event.ResidentAgent, Bytes: own, Size: 2 * own},
+		}}
+		for i, id := range stacks {
+			s.Parts = append(s.Parts, event.ResidentPart{Kind: event.ResidentMapping, Stack: id,
+				Bytes: mapped / uint64(i+1), Size: 2 * mapped})
+		}
+		for i := range s.Parts {
+			s.Parts[i].Time = time
+			s.Bytes += s.Parts[i].Bytes
+		}
+		return s
+	}
+	p.ResidentSets = []profile.ResidentSet{set(1000, 50_000, 0, 0, 4096),
+		set(9000, 90_000, 500_000, 700_000, 500_000, p.Stacks[1].ID, p.Stacks[2].ID, 0)}
+}

@@ -34,6 +34,9 @@ func NewTemplate(output string) *Template {
 	return &Template{template: output, used: map[string]bool{}}
 }
 
+// NewRun takes the name of a run, a template: an existing folder of that name is an earlier run.
+func NewRun(name string) *Template { return &Template{template: name, used: map[string]bool{}} }
+
 // Reserve keeps a name from being handed out.
 func (t *Template) Reserve(path string) {
 	t.mu.Lock()
@@ -58,9 +61,7 @@ func (t *Template) Next(pid int, meta *spool.Meta) string {
 	if r, ok := event.Rank(meta.Env); ok {
 		rank = strconv.FormatUint(r, 10)
 	}
-	path := expand(t.template, map[byte]string{
-		'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(meta.Host, "host"), '%': "%",
-	})
+	path := t.expand(pid, program, rank, meta.Host)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	stem, ending := path, filepath.Ext(path)
@@ -74,6 +75,21 @@ func (t *Template) Next(pid int, meta *spool.Meta) string {
 	}
 	t.used[path] = true
 	return path
+}
+
+// Run returns the name of a run: by its target's process id, and by the command as the user wrote it.
+func (t *Template) Run(pid int, command []string, rank, host string) string {
+	program := "program"
+	if len(command) > 0 {
+		program = filepath.Base(command[0])
+	}
+	return t.expand(pid, program, cmp.Or(rank, "none"), host)
+}
+
+func (t *Template) expand(pid int, program, rank, host string) string {
+	return expand(t.template, map[byte]string{
+		'p': strconv.Itoa(pid), 'n': program, 'r': rank, 'h': cmp.Or(host, "host"), '%': "%",
+	})
 }
 
 // Program is the name by which a program was called, if that leads to the file that is executed, as sh does to

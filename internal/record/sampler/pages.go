@@ -28,7 +28,6 @@ const (
 type pages struct {
 	turns    turns
 	segments map[uint32][]event.AddrRange // by module: its writable segments, in whole pages
-	buf      []byte
 }
 
 // read reads them if that is due.
@@ -90,7 +89,7 @@ func (g *pages) look(pagemap string, modules []event.Module, size uint64) []even
 			continue
 		}
 		room -= length
-		if g.resident(f, &r, runs) {
+		if resident(f, &r, runs) {
 			runs -= len(r.Resident)
 			list = append(list, r)
 		}
@@ -128,32 +127,37 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 
 // resident fills in which pages are in memory. It is false if that is not known, or only with more runs than there is
 // room for.
-func (g *pages) resident(f *os.File, r *event.Residency, runs int) bool {
-	const present = 1 << 63
-	if g.buf == nil {
-		g.buf = make([]byte, 64<<10)
-	}
+func resident(f *os.File, r *event.Residency, runs int) bool {
+	ok := true
 	for _, a := range r.Looked {
-		for at := a.Start; at < a.End; {
-			want := min(uint64(len(g.buf)), (a.End-at)/r.PageSize*8)
-			n, err := f.ReadAt(g.buf[:want], int64(at/r.PageSize*8))
-			if n &^= 7; n == 0 || err != nil && uint64(n) < want {
-				return false // it has ended
-			}
-			for b := g.buf[:n]; len(b) > 0; b = b[8:] {
-				if binary.LittleEndian.Uint64(b)&present != 0 {
-					if k := len(r.Resident); k > 0 && r.Resident[k-1].End == at {
-						r.Resident[k-1].End += r.PageSize
-					} else {
-						r.Resident = append(r.Resident, event.AddrRange{Start: at, End: at + r.PageSize})
-						if k >= runs {
-							return false
-						}
-					}
-				}
-				at += r.PageSize
-			}
+		if r.Resident, ok = present(r.Resident, f, a, r.PageSize, runs); !ok {
+			return false
 		}
 	}
 	return true
+}
+
+// present adds the runs of pages between two addresses that are in memory, as a process's page map f says. It is false
+// if that cannot be read, or if the list would have more runs than there is room for.
+func present(list []event.AddrRange, f *os.File, a event.AddrRange, size uint64, room int) ([]event.AddrRange, bool) {
+	const inMemory = 1 << 63
+	buf := make([]byte, min(64<<10, (a.End-a.Start)/size*8))
+	for at := a.Start; at < a.End; {
+		want := min(uint64(len(buf)), (a.End-at)/size*8)
+		n, err := f.ReadAt(buf[:want], int64(at/size*8))
+		if n &^= 7; n == 0 || err != nil && uint64(n) < want {
+			return list, false // it has ended
+		}
+		for b := buf[:n]; len(b) > 0; b = b[8:] {
+			if binary.LittleEndian.Uint64(b)&inMemory != 0 {
+				if k := len(list); k > 0 && list[k-1].End == at {
+					list[k-1].End += size
+				} else if list = append(list, event.AddrRange{Start: at, End: at + size}); k >= room {
+					return list, false
+				}
+			}
+			at += size
+		}
+	}
+	return list, true
 }

@@ -53,7 +53,7 @@ func TestResidentPages(t *testing.T) {
 	defer f.Close()
 	for runs := range len(want) + 1 {
 		r := event.Residency{PageSize: size, Looked: g.segments[1]}
-		if got := g.resident(f, &r, runs); got != (runs >= len(want)) {
+		if got := resident(f, &r, runs); got != (runs >= len(want)) {
 			t.Errorf("with room for %d runs: %v, %+v", runs, got, r.Resident)
 		}
 	}

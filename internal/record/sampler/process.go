@@ -34,10 +34,12 @@ type Process struct {
 	pageSize int64
 	pages    pages
 	stacks   stackPages
+	areas    areas
 
 	pause  time.Duration // between samples that show no change
 	latest event.Sample
 	at     uint64 // when that was taken
+	cpu    int64  // what the process had used of the processors then, in ticks
 	most   int64  // the largest resident set that was sampled, or that the kernel has seen
 }
 
@@ -106,7 +108,8 @@ func (p *Process) read(now time.Time) {
 		peak = p.status(&smp)
 		p.system(&smp)
 	}
-	if !now.Before(p.nextPSS) {
+	p.areas.read(p, now, &smp)
+	if smp.PSS < 0 && !now.Before(p.nextPSS) {
 		t := time.Now()
 		p.pss(&smp)
 		took := time.Since(t)
@@ -131,7 +134,7 @@ func (p *Process) pace(smp *event.Sample) {
 	l := &p.latest
 	if p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		p.pause = 0
-		p.pages.turns.changed, p.stacks.turns.changed = true, true
+		p.pages.turns.changed, p.stacks.turns.changed, p.areas.changed = true, true, true
 	} else {
 		p.pause = min(max(2*p.pause, minInterval), maxInterval)
 	}
@@ -212,6 +215,11 @@ func (p *Process) stat(smp *event.Sample) {
 	f := bytes.Fields(b[max(0, bytes.LastIndexByte(b, ')')):])
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
 		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
+	}
+	if len(f) > 13 { // fields 14 and 15
+		cpu := number(f[12]) + number(f[13])
+		p.areas.changed = p.areas.changed || cpu != p.cpu
+		p.cpu = cpu
 	}
 	if len(f) > 18 { // field 20
 		smp.Threads = max(0, number(f[18]))

@@ -23,6 +23,7 @@ type Sink interface {
 	Sample(at uint64, s event.Sample)
 	Residency(at uint64, list []event.Residency)
 	Stacks(at uint64, list []StackReading)
+	Areas(at uint64, list []Area)
 }
 
 // New returns a sampler of no processes.

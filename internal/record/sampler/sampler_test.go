@@ -28,6 +28,8 @@ func (s *samples) Residency(uint64, []event.Residency) {}
 
 func (s *samples) Stacks(uint64, []sampler.StackReading) {}
 
+func (s *samples) Areas(uint64, []sampler.Area) {}
+
 func (s *samples) take() []event.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -101,8 +101,8 @@ func (x *Encoder) begin() {
 	x.cur, x.run = nil, 0
 	x.runs, x.longTimes, x.dict = x.runs[:0], x.longTimes[:0], x.dict[:0]
 	x.shapes, x.sparse = x.shapes[:0], x.sparse[:0]
-	x.times[classAlloc].Reset(MaxEvents)
-	x.times[classFree].Reset(MaxEvents)
+	x.times[classAlloc].Reset()
+	x.times[classFree].Reset()
 	x.stacks = x.stacks[:0]
 	x.dictLast, x.shapeCount, x.newShape, x.sparseLast = 0, 0, 0, 0
 	x.shapeOf = [shapeSpace]uint8{}
@@ -273,7 +273,9 @@ func (x *Encoder) full(e *event.Event) {
 	class := classOf[e.Kind]
 	now := uint64(max(e.Time, 0)) / Quantum
 	t := x.enter(now, e.Thread)
-	x.times[min(class, classFree)].Append(x.leap(now))
+	times := &x.times[min(class, classFree)]
+	times.Grow(1)
+	times.Append(x.leap(now))
 	x.Head.Events++
 	x.run++
 	if (class == classAlloc) == (t.class == classAlloc) {

@@ -12,6 +12,8 @@ import (
 func (x *Encoder) plain(list []event.Row) int {
 	t := x.enter(list[0].Time, list[0].Thread)
 	list = list[:min(uint64(len(list)), MaxEvents-x.Head.Events)]
+	x.times[classAlloc].Grow(len(list))
+	x.times[classFree].Grow(len(list))
 	c := &t.cols
 	last := x.last
 	n := 0

@@ -34,7 +34,7 @@ func TestForgedGap(t *testing.T) {
 func TestNibblesEnd(t *testing.T) {
 	t.Parallel()
 	var n column.Nibbles
-	n.Reset(2)
+	n.Grow(2)
 	n.Append(3)
 	n.Append(column.MaxNibble)
 	r := column.NibbleReader{Data: n.Bytes()}

@@ -12,17 +12,23 @@ type Nibbles struct {
 // Bytes returns the column.
 func (n *Nibbles) Bytes() []byte { return n.data[:(n.n+1)/2] }
 
-// Append appends a number of at most MaxNibble.
+// Append appends a number of at most MaxNibble. There must be room.
 func (n *Nibbles) Append(v uint64) {
 	n.data[n.n/2] |= byte(v) << (n.n & 1 * 4)
 	n.n++
 }
 
-// Reset empties the column. At most room numbers may be appended, which must be the same each time.
-func (n *Nibbles) Reset(room int) {
-	if n.data == nil {
-		n.data = make([]byte, (room+1)/2)
+// Grow makes room for so many more numbers.
+func (n *Nibbles) Grow(more int) {
+	if need := (n.n + more + 1) / 2; need > len(n.data) {
+		data := make([]byte, max(need, 2*len(n.data)))
+		copy(data, n.Bytes())
+		n.data = data
 	}
+}
+
+// Reset empties the column and keeps its memory.
+func (n *Nibbles) Reset() {
 	clear(n.Bytes())
 	n.n = 0
 }

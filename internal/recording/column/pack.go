@@ -3,6 +3,7 @@ package column
 import (
 	"bytes"
 	"encoding/binary"
+	"sync"
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
@@ -14,12 +15,26 @@ import (
 // five times faster. Both are valid zstd frames; a reader need not know which it is.
 //
 // For each column, packer tries both ways now and then, and remembers the better one.
-type packer struct {
+type packer struct{ ways [256]way }
+
+// packing is what packers need while they pack, and share: it takes 200 KB, and making it takes longer than packing all
+// that a process with few events has. What a packer makes does not depend on what was packed with it before.
+type packing struct {
 	enc   *zstd.Encoder
 	huff  huff0.Scratch
-	ways  [256]way
 	trial []byte
 }
+
+var packings = sync.Pool{New: func() any {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20), zstd.WithAllLitEntropyCompression(true))
+	if err != nil {
+		panic(err) // an option is wrong
+	}
+	p := &packing{enc: enc}
+	p.huff.Reuse = huff0.ReusePolicyNone
+	return p
+}}
 
 type way struct {
 	literals bool
@@ -41,17 +56,6 @@ const (
 	blockPacked = 2
 )
 
-func newPacker() (*packer, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithEncoderCRC(false), zstd.WithWindowSize(1<<20), zstd.WithAllLitEntropyCompression(true))
-	if err != nil {
-		return nil, err
-	}
-	p := &packer{enc: enc}
-	p.huff.Reuse = huff0.ReusePolicyNone
-	return p, nil
-}
-
 // pack appends raw to dst as a zstd frame, and returns false if that is not shorter than raw.
 func (p *packer) pack(id ID, dst, raw []byte) ([]byte, bool) {
 	n := len(dst)
@@ -61,23 +65,19 @@ func (p *packer) pack(id ID, dst, raw []byte) ([]byte, bool) {
 	w := &p.ways[id]
 	switch {
 	case len(raw) < minLiterals:
-		dst = p.enc.EncodeAll(raw, dst)
+		dst, _ = trial(dst, raw)
 	case w.next == 0:
 		w.next = trialEvery
-		dst = p.literals(dst, raw)
-		p.trial = p.enc.EncodeAll(raw, p.trial[:0])
-		size := len(dst) - n
-		// An eighth is not worth several times the work.
-		w.literals = size <= len(p.trial)+len(p.trial)/8
-		if size > len(p.trial) {
-			dst = append(dst[:n], p.trial...)
-		}
-	case w.literals:
-		w.next--
-		dst = p.literals(dst, raw)
+		dst, w.literals = trial(dst, raw)
 	default:
 		w.next--
-		dst = p.enc.EncodeAll(raw, dst)
+		q := packings.Get().(*packing)
+		if w.literals {
+			dst = q.literals(dst, raw)
+		} else {
+			dst = q.enc.EncodeAll(raw, dst)
+		}
+		packings.Put(q)
 	}
 	if len(dst)-n >= len(raw) {
 		return dst[:n], false
@@ -85,8 +85,33 @@ func (p *packer) pack(id ID, dst, raw []byte) ([]byte, bool) {
 	return dst, true
 }
 
+// trial appends a column in the better one of both ways, and says whether literals are good enough. Short columns are
+// not tried as literals.
+func trial(dst, raw []byte) (out []byte, literals bool) {
+	if q, ok := packs.find(raw); ok {
+		return append(dst, q.frame...), q.literals
+	}
+	p := packings.Get().(*packing)
+	defer packings.Put(p)
+	n := len(dst)
+	if len(raw) < minLiterals {
+		dst = p.enc.EncodeAll(raw, dst)
+	} else {
+		dst = p.literals(dst, raw)
+		p.trial = p.enc.EncodeAll(raw, p.trial[:0])
+		size := len(dst) - n
+		// An eighth is not worth several times the work.
+		literals = size <= len(p.trial)+len(p.trial)/8
+		if size > len(p.trial) {
+			dst = append(dst[:n], p.trial...)
+		}
+	}
+	packs.add(raw, dst[n:], literals)
+	return dst, literals
+}
+
 // literals appends a zstd frame (RFC 8878) whose blocks have literals and no sequences.
-func (p *packer) literals(dst, raw []byte) []byte {
+func (p *packing) literals(dst, raw []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, zstdMagic)
 	dst = append(dst, 2<<6|1<<5) // the content's size in four bytes; a single segment: no window
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(raw)))
@@ -98,7 +123,7 @@ func (p *packer) literals(dst, raw []byte) []byte {
 	return dst
 }
 
-func (p *packer) block(dst, raw []byte, last bool) []byte {
+func (p *packing) block(dst, raw []byte, last bool) []byte {
 	header := func(dst []byte, kind, size int) []byte {
 		h := uint32(size)<<3 | uint32(kind)<<1
 		if last {

@@ -21,7 +21,7 @@ const (
 
 // Payload builds a block's payload: a head of varints, then columns.
 type Payload struct {
-	pack *packer
+	pack packer
 	Head []byte
 	dir  []byte // column directory
 	n    int
@@ -31,10 +31,7 @@ type Payload struct {
 }
 
 // NewPayload returns an empty payload.
-func NewPayload() (*Payload, error) {
-	pack, err := newPacker()
-	return &Payload{pack: pack}, err
-}
+func NewPayload() *Payload { return &Payload{} }
 
 // Reset empties it and keeps its memory.
 func (p *Payload) Reset() {

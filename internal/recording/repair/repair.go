@@ -366,6 +366,7 @@ func (m *mender) readings(r *recording.Reader) {
 			m.w.Sample(s)
 		}
 	}
+	m.resident(r.Resident())
 	type part struct {
 		thread  uint32
 		measure event.StackMeasure
@@ -380,6 +381,19 @@ func (m *mender) readings(r *recording.Reader) {
 			most[p] = u.Bytes
 			m.w.StackUse(u)
 		}
+	}
+}
+
+// resident keeps the readings of the resident set that are possible, in the order of their times.
+func (m *mender) resident(list []event.ResidentPart) {
+	last := int64(0)
+	for _, p := range list {
+		if p.Time < last || !m.there(p.Time) {
+			continue
+		}
+		last = p.Time
+		p.Stack = m.tables.stack(p.Stack)
+		m.w.Resident([]event.ResidentPart{p})
 	}
 }
 

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	CHECK(after.bytes - before.bytes, ==, 123456);
 	CHECK(after.blocks - before.blocks, ==, 1);
 	CHECK(heaptap::summary(60000).find("requested") != std::string::npos, ==, 1);
-	CHECK(heaptap::histogram(60000).find("131") != std::string::npos, ==, 1); // up to 131 kB
+	CHECK(heaptap::histogram(60000).find("128 KiB") != std::string::npos, ==, 1);
 	CHECK(heaptap::dump(std::string("folded"), 60000).find("main 123456\n") != std::string::npos, ==, 1);
 	CHECK(heaptap::dump(std::string("details size=123456..123456"), 60000)
 			      .find("1 123456 123456 123456\n\tmain\t") == 0,

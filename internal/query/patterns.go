@@ -1,0 +1,49 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Pattern is a filter of call stacks that a user wrote: one of Focus, Ignore and Modules.
+type Pattern struct {
+	Flag, Text string
+	matches    func(f *profile.Frame) bool
+}
+
+// Patterns returns the filters of call stacks.
+func (q *Query) Patterns() (list []Pattern) {
+	if q.Focus != nil {
+		list = append(list, Pattern{"focus", q.Focus.String(),
+			func(f *profile.Frame) bool { return matches(q.Focus, f) }})
+	}
+	if q.Ignore != nil {
+		list = append(list, Pattern{"ignore", q.Ignore.String(),
+			func(f *profile.Frame) bool { return matches(q.Ignore, f) }})
+	}
+	for _, m := range q.Modules {
+		list = append(list, Pattern{"module", m, func(f *profile.Frame) bool { return matchModule(m, f.Module) }})
+	}
+	return list
+}
+
+// OnStacks reports whether a frame of a recorded call stack, or the name of a recorded module, matches the pattern.
+func (p *Pattern) OnStacks(s *Source) (found bool) {
+	for _, m := range s.Profile.Modules {
+		if p.matches(&profile.Frame{Module: m.Path}) {
+			return true
+		}
+	}
+	s.Reader.PCs().All(func(id uint32, _ event.PC) bool {
+		found = slices.ContainsFunc(s.frames(id), func(f profile.Frame) bool { return p.matches(&f) })
+		return !found
+	})
+	return found
+}
+
+// Matches reports whether a function, or a source file, matches the pattern.
+func (p *Pattern) Matches(f *event.Frame) bool {
+	return p.matches(&profile.Frame{Function: f.Function, Linkage: f.Linkage, File: f.File})
+}

@@ -1,0 +1,180 @@
+package sampler
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/event"
+)
+
+// Area is a mapping of a process, as the kernel lists them.
+type Area struct {
+	Start, End uint64
+	Resident   uint64 // bytes
+	Writable   bool
+	NoAccess   bool   // it can neither be read, written nor executed: a guard, or address space that is only reserved
+	Shared     bool   // what is written is seen by others
+	NoReserve  bool   // mapped with MAP_NORESERVE
+	Path       string // "[heap]", "[stack]" and the like for some that are not of a file; "" for others
+	// Pages are the resident pages of an area without a file of which only a part is resident. nil: not known.
+	Pages []event.AddrRange
+}
+
+// Size returns the area's length in bytes.
+func (a *Area) Size() uint64 { return a.End - a.Start }
+
+// The whole list of mappings is read while the resident set grows and when it has stopped growing, so that one reading
+// is near the peak, and now and then while the process does anything. The kernel walks all page tables for it and locks
+// the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth.
+const (
+	areasDuty     = 100
+	areasInterval = 250 * time.Millisecond
+	areasShare    = 100 // readings for each doubling of the process's age: a long run does not have more of them
+	growthDuty    = 10
+	growthShare   = 16 // the resident set has grown if it is larger than ever read by such a part of it,
+	topShare      = 64 // or by such a part of it, and grows no further
+	maxAreas      = 1 << 17
+	maxPages      = 8 << 20 // that are looked at in one reading
+	maxPageRuns   = 1 << 16
+)
+
+// areas reads the list of a process's mappings.
+type areas struct {
+	grown   time.Time // when the next reading may be, if the resident set has grown
+	next    time.Time // when the next reading may be otherwise
+	most    int64     // the largest resident set that was read
+	changed bool      // the process's memory has changed since the latest reading
+}
+
+// read reads them if that is due, and the proportional set size with them.
+func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
+	grown := smp.RSS > g.most+g.most/growthShare || smp.RSS > g.most+g.most/topShare && smp.RSS <= p.latest.RSS
+	grown = grown && !now.Before(g.grown)
+	if g.next.IsZero() {
+		g.next, g.grown = p.started.Add(areasInterval), p.started.Add(minInterval/2)
+		return
+	}
+	if !grown && (now.Before(g.next) || !g.changed) {
+		return
+	}
+	began, at := time.Now(), clock.Monotonic()
+	var list []Area
+	pss := int64(-1)
+	took := ProcessorTime(func() { list, pss = readAreas(p) })
+	if list != nil && p.sameImage() {
+		smp.PSS = pss
+		smp.RSS = max(smp.RSS, residentOf(list)) // which was read later
+		p.Sink.Areas(at, list)
+	}
+	g.most = max(g.most, smp.RSS)
+	g.changed = false
+	g.grown = began.Add(took * growthDuty)
+	g.next = began.Add(max(areasInterval, took*areasDuty, began.Sub(p.started)/areasShare))
+	p.nextPSS = g.next
+}
+
+// residentOf returns how much of the areas is in memory.
+func residentOf(list []Area) (sum int64) {
+	for i := range list {
+		sum += int64(list[i].Resident)
+	}
+	return sum
+}
+
+// ProcessorTime returns how much of a processor's time a function uses: on a busy machine much less than what passes.
+func ProcessorTime(do func()) time.Duration {
+	runtime.LockOSThread() // of which the time is measured
+	defer runtime.UnlockOSThread()
+	used := func() int64 {
+		var t unix.Timespec
+		_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+		return t.Nano()
+	}
+	before := used()
+	do()
+	return time.Duration(used() - before)
+}
+
+// readAreas returns a process's mappings and the proportional set size; nil if they cannot be read, or are too many.
+func readAreas(p *Process) (list []Area, pss int64) {
+	f, err := os.Open(p.dir + "/smaps")
+	if err != nil {
+		return nil, -1
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			break // its end; or a line that is too long, which the kernel does not write
+		}
+		switch a, ok := areaOf(line); {
+		case ok && len(list) == maxAreas:
+			return nil, -1
+		case ok:
+			list = append(list, a)
+		case len(list) == 0:
+		case bytes.HasPrefix(line, []byte("Rss:")):
+			list[len(list)-1].Resident = uint64(max(0, field(line, "Rss:")))
+		case bytes.HasPrefix(line, []byte("Pss:")):
+			pss += max(0, field(line, "Pss:"))
+		case bytes.HasPrefix(line, []byte("VmFlags:")):
+			list[len(list)-1].NoReserve = bytes.Contains(line, []byte(" nr "))
+		}
+	}
+	lookAt(p, list)
+	return list, pss
+}
+
+// areaOf reads the line that begins a mapping: addresses, permissions, offset, device, inode and perhaps a path.
+func areaOf(line []byte) (a Area, ok bool) {
+	if len(line) == 0 || line[0] > 'f' || line[0] >= 'A' && line[0] <= 'Z' {
+		return a, false // nearly all lines
+	}
+	if a.Start, a.End, ok = mapRange(line); !ok || a.End <= a.Start {
+		return a, false
+	}
+	rest := bytes.TrimSuffix(line, []byte("\n"))
+	for i := range 5 {
+		word, more, found := bytes.Cut(bytes.TrimLeft(rest, " "), []byte{' '})
+		if i == 1 && len(word) == 4 {
+			a.Writable, a.NoAccess, a.Shared = word[1] == 'w', string(word[:3]) == "---", word[3] == 's'
+		}
+		if rest = more; !found {
+			return a, true
+		}
+	}
+	a.Path = string(bytes.TrimLeft(rest, " "))
+	return a, true
+}
+
+// lookAt reads which pages of partly resident areas are in memory, as far as there is room.
+func lookAt(p *Process, list []Area) {
+	pages, runs := uint64(maxPages), maxPageRuns
+	var f *os.File
+	for i := range list {
+		a := &list[i]
+		n := a.Size() / uint64(p.pageSize)
+		if a.Resident == 0 || a.Resident == a.Size() || !a.Writable || a.Path != "" && a.Path != "[heap]" || n > pages {
+			continue
+		}
+		if f == nil {
+			var err error
+			if f, err = os.Open(p.dir + "/pagemap"); err != nil {
+				return // not ours to read
+			}
+			defer f.Close()
+		}
+		pages -= n
+		found, ok := present(nil, f, event.AddrRange{Start: a.Start, End: a.End}, uint64(p.pageSize), runs)
+		if ok {
+			a.Pages, runs = found, runs-len(found)
+		}
+	}
+}

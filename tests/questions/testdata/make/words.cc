@@ -1,0 +1,6 @@
+#include <string>
+
+std::string words()
+{
+	return "words";
+}
