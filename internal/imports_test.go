@@ -153,9 +153,9 @@ var mayImport = map[string][]string{
 		"import", "outfile", "query", "record", "wire", "control", "humanize", "merge", "private", "recording",
 		"run",
 	},
-	"internal/columns": {},
-	"internal/answer":  {"annotate", "check", "columns", "diff", "event", "timeref", "profile", "query", "tally", "run"},
-	"internal/api":     {"answer", "columns", "input"},
+	"internal/columns":    {},
+	"internal/answer":     {"annotate", "check", "columns", "diff", "event", "timeref", "profile", "query", "tally", "run"},
+	"internal/api":        {"answer", "columns", "input"},
 	"internal/api/schema": {"api", "columns"},
 	"internal/view": {
 		"escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",

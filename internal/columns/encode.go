@@ -213,7 +213,7 @@ func (e *encoder) column(b []byte, t *Type, n int, at func(i int) reflect.Value)
 	case Path:
 		return appendIndexes(append(b, `{"path":`...), n, func(i int) int32 { return e.path(at(i)) })
 	case Record:
-		return append(e.records(append(b, `{"fields":`...), n, at), '}')
+		return append(e.records(append(b, `{"record":`...), n, at), '}')
 	case List:
 		return e.lists(b, t, n, at)
 	case Struct:

@@ -146,6 +146,7 @@ class Decoder {
     if ("flag" in column) return Uint8Array.from(indexes(column["flag"], rows));
     if ("path" in column) return new PathColumn(indexes(column["path"], rows), this.paths);
     if (isObject(column["fields"])) return { ...this.fields(column["fields"], rows), rows };
+    if (isObject(column["record"])) return this.fields(column["record"], rows);
     const of = column["of"];
     if ("row" in column && isObject(of) && isTable(of)) {
       return { row: indexes(column["row"], rows), of: this.table(of) };

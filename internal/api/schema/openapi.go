@@ -76,7 +76,7 @@ func (d *document) columns() {
 	s["TextColumn"] = only(object{"text": ref("Indexes")})
 	s["FlagColumn"] = only(object{"flag": ref("Indexes")})
 	s["PathColumn"] = only(object{"path": ref("Indexes")})
-	s["RecordColumn"] = only(object{"fields": ref("NumberColumns")})
+	s["RecordColumn"] = only(object{"record": ref("NumberColumns")})
 	s["NumberColumns"] = object{"type": "object", "additionalProperties": ref("NumberColumn")}
 	s["Record"] = object{"type": "object", "additionalProperties": cell}
 	s["Paths"] = only(object{"rows": object{"type": "integer"},
