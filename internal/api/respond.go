@@ -235,6 +235,12 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 		return result{err: asError(ctx, err)}
 	}
 	defer leave()
+	defer func() { // a fault must not end the server, and with it the user's other pages
+		if fault := recover(); fault != nil {
+			x = result{err: &Error{Status: http.StatusInternalServerError, Code: "failed",
+				What: fmt.Sprintf("heaptap has a fault: %v", fault), Do: "please report it, with the recording if you can"}}
+		}
+	}()
 	body, err := j.work(lane, p)
 	if err == nil && lane.Err() != nil {
 		err = context.Cause(lane)

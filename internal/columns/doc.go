@@ -17,7 +17,7 @@
 //	       {"flag": [0, 1, 0]}                 false, true, false
 //	       {"path": [12, 0, 40]}               call stacks: rows of "paths"
 //	       {"fields": {"NAME": Column, ...}}   objects, by field
-//	       {"record": {"NAME": Column, ...}}   the same, of fields that depend on the question: metrics
+//	       {"record": {"NAME": Column, ...}}   the same, of fields that depend on the answer: metrics
 //	       {"row": [0, 0, -1], "of": Table}    objects that rows share, by number; -1: null
 //	       {"list": [2, 2, 5], "of": Column}   lists: where each ends in the column of all their elements
 //

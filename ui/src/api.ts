@@ -376,10 +376,6 @@ export interface CallCountColumns {
   times_ns: Lists<CallClassColumns>;
 }
 
-export interface Columns {
-  rows: number;
-}
-
 export interface Count {
   count: number;
   bytes: number;
@@ -1135,6 +1131,15 @@ export interface Spread {
   max_input: number;
 }
 
+export interface SpreadColumns {
+  rows: number;
+  min: Numbers;
+  mean: Numbers;
+  max: Numbers;
+  min_input: Numbers;
+  max_input: Numbers;
+}
+
 export interface StackColumns {
   rows: number;
   id: Numbers;
@@ -1197,7 +1202,7 @@ export interface StackMemoryColumns {
 export interface StackSpreadColumns {
   rows: number;
   inputs: Numbers;
-  spread: Columns;
+  spread: Readonly<Record<string, SpreadColumns>>;
 }
 
 export interface StackTimeline {

@@ -164,6 +164,8 @@ func (d *document) column(t *columns.Type) object {
 		return ref("PathColumn")
 	case columns.Record:
 		return ref("RecordColumn")
+	case columns.Map:
+		return only(object{"record": object{"type": "object", "additionalProperties": d.column(t.Elem)}})
 	case columns.List:
 		return only(object{"list": ref("NumberColumn"), "of": d.column(t.Elem)})
 	}

@@ -185,6 +185,8 @@ func (w *writer) column(t *columns.Type) string {
 		return "PathColumn"
 	case columns.Record:
 		return "Records"
+	case columns.Map:
+		return "Readonly<Record<string, " + w.column(t.Elem) + ">>"
 	case columns.List:
 		return "Lists<" + w.column(t.Elem) + ">"
 	}
