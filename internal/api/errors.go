@@ -36,7 +36,7 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Where+": "+e.What, 
 var (
 	errSuperseded = &Error{Status: statusClosed, Code: "superseded", What: "a newer request of the same lane came in",
 		Where: laneHeader, Do: "use its answer"}
-	errBusy = &Error{Status: http.StatusServiceUnavailable, Code: "busy", What: "64 requests are waiting",
+	errBusy = &Error{Status: http.StatusServiceUnavailable, Code: "busy", What: "too many requests are waiting",
 		Do: "repeat the request in a second"}
 	errClosed = &Error{Status: http.StatusServiceUnavailable, Code: "closed", What: "the server is ending"}
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/spelling"
 )
@@ -21,14 +22,13 @@ import (
 // maxOpen bounds how many recordings are open for questions at a time.
 const maxOpen = 8
 
-// refreshEvery is how often a recording that is still being written is looked at again, at most.
-const refreshEvery = time.Second
-
 // shelf holds the recordings of a session. Those that were asked last are open.
 type shelf struct {
 	finder *input.Finder
-	sets   []*runSet
-	found  []*input.Found // to be closed in the end
+	// every is how often a recording that is still being written is looked at again, at most.
+	every time.Duration
+	sets  []*runSet
+	found []*input.Found // to be closed in the end
 
 	mu   sync.Mutex
 	byID map[string]*entry
@@ -86,7 +86,7 @@ func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf,
 	if len(args) == 0 {
 		args = []string{""}
 	}
-	s := &shelf{finder: finder, byID: map[string]*entry{}}
+	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}}
 	for _, arg := range args {
 		if err := s.add(ctx, arg); err != nil {
 			s.close()
@@ -160,7 +160,7 @@ func (s *shelf) enter(set *runSet) {
 func (s *shelf) refresh(set *runSet) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	if set.temp || !set.run.Live() || time.Since(set.read) < refreshEvery {
+	if set.temp || !set.run.Live() || time.Since(set.read) < s.every {
 		return
 	}
 	set.read = time.Now()
@@ -224,14 +224,16 @@ func (s *shelf) find(id string) (*entry, error) {
 func (s *shelf) known(e *entry) (identity string, generation uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.now == nil || e.now.isDue() {
+	if e.now == nil || s.isDue(e.now) {
 		return "", 0, false
 	}
 	return e.now.identity, e.now.generation, true
 }
 
-// isDue reports whether the recording may have grown.
-func (o *opened) isDue() bool { return o.source.Reader.Live() && time.Since(o.checked) >= refreshEvery }
+// isDue reports whether the recording may have grown. The shelf is locked.
+func (s *shelf) isDue(o *opened) bool {
+	return o.source.Reader.Live() && time.Since(o.checked) >= s.every
+}
 
 // acquire returns the recording, opened if it is not. release must be called when it is not used any more.
 func (s *shelf) acquire(e *entry) (*opened, error) {
@@ -244,14 +246,34 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 		return o, nil
 	}
 	s.refresh(e.set)
-	if err := s.makeRoom(); err != nil {
-		return nil, err
-	}
-	source, err := e.read()
+	r, err := e.read()
 	if err != nil {
 		return nil, err
 	}
+	if o := s.unchanged(e, r); o != nil {
+		return o, r.Close()
+	}
+	if err := s.makeRoom(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	source, err := query.New(r)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return s.put(e, source), nil
+}
+
+// unchanged returns the recording if it is open, and is what was read again; else nil.
+func (s *shelf) unchanged(e *entry, again *recording.Reader) *opened {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := e.now
+	if o == nil || again.Size() != e.size || !again.Live() {
+		return nil
+	}
+	o.checked = time.Now()
+	o.users++
+	return o
 }
 
 // use returns the recording if it is open and current.
@@ -259,7 +281,7 @@ func (s *shelf) use(e *entry) *opened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := e.now
-	if o == nil || o.isDue() {
+	if o == nil || s.isDue(o) {
 		return nil
 	}
 	o.users++
@@ -294,19 +316,11 @@ func (s *shelf) retire(o *opened) {
 	_ = o.source.Close() // nothing was written
 }
 
-// read opens the recording for questions.
-func (e *entry) read() (*query.Source, error) {
+// read opens the recording.
+func (e *entry) read() (*recording.Reader, error) {
 	e.set.mu.Lock()
-	r, err := e.set.run.OpenProgram(slices.Index(e.set.entries, e))
-	e.set.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	source, err := query.New(r)
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return source, nil
+	defer e.set.mu.Unlock()
+	return e.set.run.OpenProgram(slices.Index(e.set.entries, e))
 }
 
 // put makes a source the recording that is open.
