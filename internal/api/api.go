@@ -44,14 +44,15 @@ type API struct {
 // cacheBytes is how many bytes of encoded answers are kept.
 const cacheBytes = 64 << 20
 
-// New finds the recordings.
+// New finds the recordings. They are read in the background; requests wait for that.
 func New(ctx context.Context, o Options) (*API, error) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	shelf, err := newShelf(ctx, o.Finder, o.Args)
 	if err != nil {
+		end(err)
 		return nil, err
 	}
-	a := &API{options: o, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
-	a.ctx, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	a := &API{options: o, ctx: ctx, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -27,8 +27,11 @@ type shelf struct {
 	finder *input.Finder
 	// every is how often a recording that is still being written is looked at again, at most.
 	every time.Duration
-	sets  []*runSet
-	found []*input.Found // to be closed in the end
+
+	ready  chan struct{} // closed once the runs have been read; the next three are not changed afterwards
+	failed error         // why they could not be
+	sets   []*runSet
+	found  []*input.Found // to be closed in the end
 
 	mu   sync.Mutex
 	byID map[string]*entry
@@ -81,19 +84,50 @@ func (o *opened) files() []string {
 	return o.fileList
 }
 
-// newShelf finds the runs that arguments stand for.
+// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of that name; reading what
+// there is goes on in the background.
 func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
-		args = []string{""}
-	}
-	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}}
-	for _, arg := range args {
-		if err := s.add(ctx, arg); err != nil {
-			s.close()
+		last, err := input.LastRun()
+		if err != nil {
 			return nil, err
 		}
+		args = []string{last}
 	}
+	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}, ready: make(chan struct{})}
+	sure := true
+	for _, arg := range args {
+		sure = sure && input.Exists(arg)
+	}
+	if !sure {
+		if s.load(ctx, args); s.failed != nil {
+			s.close()
+			return nil, s.failed
+		}
+		return s, nil
+	}
+	go s.load(ctx, args)
 	return s, nil
+}
+
+// load reads the runs.
+func (s *shelf) load(ctx context.Context, args []string) {
+	defer close(s.ready)
+	for _, arg := range args {
+		if s.failed = s.add(ctx, arg); s.failed != nil {
+			return
+		}
+	}
+}
+
+// wait waits until the runs have been read.
+func (s *shelf) wait(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return s.failed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // add adds what an argument stands for: a run, or a file that is converted.
@@ -185,7 +219,10 @@ func (set *runSet) describe() *answer.Run {
 }
 
 // session describes all runs.
-func (s *shelf) session() []SessionRun {
+func (s *shelf) session(ctx context.Context) ([]SessionRun, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	list := []SessionRun{}
 	for _, set := range s.sets {
 		s.refresh(set)
@@ -202,11 +239,14 @@ func (s *shelf) session() []SessionRun {
 		set.mu.Unlock()
 		list = append(list, r)
 	}
-	return list
+	return list, nil
 }
 
 // find returns the recording with an id.
-func (s *shelf) find(id string) (*entry, error) {
+func (s *shelf) find(ctx context.Context, id string) (*entry, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.byID[id]; e != nil {
@@ -354,6 +394,7 @@ func (s *shelf) release(o *opened) {
 
 // close closes everything. Nothing may be in use.
 func (s *shelf) close() {
+	<-s.ready
 	s.mu.Lock()
 	for len(s.open) > 0 {
 		o := s.open[0]

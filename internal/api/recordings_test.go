@@ -3,11 +3,13 @@ package api
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -77,5 +79,38 @@ func TestGrowing(t *testing.T) {
 	}
 	if third := ask(); !has(third, "6") || e.generation != 2 || e.about.Growing {
 		t.Errorf("at the end, generation %d, growing %v: %s", e.generation, e.about.Growing, third)
+	}
+}
+
+// TestNothingFound: what does not exist, or is no recording, is an error at once.
+func TestNothingFound(t *testing.T) {
+	t.Parallel()
+	other := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(other, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"/nonexistent.htap", other, filepath.Dir(other), "/dev/null"} {
+		if _, err := New(t.Context(), Options{Finder: &input.Finder{}, Args: []string{arg}}); err == nil {
+			t.Errorf("%s: found", arg)
+		}
+	}
+}
+
+// TestDamaged: a recording that cannot be read is an error of the requests, which says which file it is.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "damaged.htap")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(t.Context(), Options{Finder: &input.Finder{}, Args: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/session", nil))
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "damaged.htap") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

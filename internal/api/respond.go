@@ -40,8 +40,9 @@ func (a *API) session(w http.ResponseWriter, r *http.Request) {
 		refuse(w, badParameter("", "session has no parameters", "leave them out"))
 		return
 	}
-	a.begin(w, r, &job{work: func(context.Context, *progress) (any, error) {
-		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, a.shelf.session()}, nil
+	a.begin(w, r, &job{work: func(ctx context.Context, _ *progress) (any, error) {
+		runs, err := a.shelf.session(ctx)
+		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, runs}, err
 	}})
 }
 
@@ -82,7 +83,7 @@ func (a *API) read(r *http.Request) (*job, error) {
 	if err := onlyGet(r); err != nil {
 		return nil, err
 	}
-	e, err := a.shelf.find(r.PathValue("recording"))
+	e, err := a.shelf.find(r.Context(), r.PathValue("recording"))
 	if err != nil {
 		return nil, err
 	}

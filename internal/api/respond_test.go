@@ -40,6 +40,9 @@ func newAPI(t testing.TB, paths ...string) *API {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := a.shelf.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return a
 }
 

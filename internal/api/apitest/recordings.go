@@ -19,7 +19,7 @@ func Recordings(t testing.TB) []string {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name+".htap") }
-	profiletest.Server(t.(*testing.T), at("server"))
+	profiletest.Server(t, at("server"))
 	program(t, at("random"), 1, 3000, event.Process{PID: 21}, recording.Options{Addresses: true}, true)
 	program(t, at("killed"), 2, 2000, event.Process{PID: 22}, recording.Options{}, false)
 	program(t, at("sampled"), 3, 2000, event.Process{PID: 23, Sampling: event.Sampling{Bytes: 512}},
