@@ -132,6 +132,7 @@ var mayImport = map[string][]string{
 	"internal/scrub":             {"profile"},
 	"internal/diff":              {"event", "profile", "query"},
 	"internal/source":            {},
+	"internal/notes":             {"private", "run"},
 	"internal/spelling":          {},
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
