@@ -133,6 +133,7 @@ var mayImport = map[string][]string{
 	"internal/diff":              {"event", "profile", "query"},
 	"internal/source":            {},
 	"internal/notes":             {"private", "run"},
+	"internal/serve":             {},
 	"internal/spelling":          {},
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
