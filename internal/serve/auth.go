@@ -18,35 +18,34 @@ const maxCode = 1 << 10
 
 // redeem is POST /auth: {"code": "..."} gives {"token": "..."}.
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
-	var asked struct{ Code string }
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "the body must be JSON (header Content-Type: application/json)")
+	token, refused := s.exchange(w, r)
+	if refused == refuseTwice {
+		s.warn("the code of an address was used a second time, so the session that it began has ended; if that was not " +
+			"you, another program has read the address. Enter prints a new one")
+	}
+	if refused != nil {
+		refused.ServeHTTP(w, r)
 		return
 	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(map[string]string{"token": token})
+}
+
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) (token string, refused *refusal) {
+	var asked struct{ Code string }
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return "", refuseType
+	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCode)).Decode(&asked); err != nil {
-		refuse(w, http.StatusBadRequest, `the body must be {"code": "..."}, with the code of the address`)
-		return
+		return "", refuseForm
 	}
 	if err := mayRedeem(r); err != nil {
 		s.warnOnce("a browser was turned away: " + err.Error())
-		refuse(w, http.StatusForbidden, err.Error())
-		return
+		return "", &refusal{http.StatusForbidden, "foreign-user", err.Error(), "peer",
+			"run heaptap and the browser as the same user"}
 	}
-	token, err := s.door.redeem(asked.Code)
-	switch {
-	case errors.Is(err, errTwice):
-		s.warn("the code in an address was used a second time, so its session has ended; if that was not you, another " +
-			"program has read the address. Enter prints a new one")
-		refuse(w, http.StatusUnauthorized, err.Error())
-	case errors.Is(err, errOften):
-		refuse(w, http.StatusTooManyRequests, err.Error())
-	case err != nil:
-		refuse(w, http.StatusUnauthorized, err.Error()+"; press Enter in the terminal of heaptap for a new address")
-	default:
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		_ = json.NewEncoder(w).Encode(map[string]string{"token": token})
-	}
+	return s.door.redeem(asked.Code)
 }
 
 // authorized passes on the requests that carry a valid token. Their contexts end if it is revoked.
@@ -56,8 +55,7 @@ func (s *Server) authorized(next http.Handler) http.Handler {
 		valid, ok := s.door.admit(token)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, http.StatusUnauthorized, "the request needs the header Authorization: Bearer TOKEN, with a token of "+
-				"POST /auth; press Enter in the terminal of heaptap for a new address")
+			refuseToken.ServeHTTP(w, r)
 			return
 		}
 		ctx, cancel := context.WithCancelCause(r.Context())
@@ -82,8 +80,7 @@ func mayRedeem(r *http.Request) error {
 	case err != nil:
 		return fmt.Errorf("the kernel does not say which user the browser belongs to: %w", err)
 	case uid != 0 && int(uid) != os.Geteuid():
-		return fmt.Errorf("it belongs to user %d, and heaptap to user %d: start heaptap as the user of the browser", uid,
-			os.Geteuid())
+		return fmt.Errorf("it belongs to user %d, and heaptap to user %d", uid, os.Geteuid())
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -17,14 +16,6 @@ const (
 	maxCodes  = 64 // that are remembered
 	maxWrong  = 10 // wrong codes within wrongSpan; then none is accepted
 	wrongSpan = time.Minute
-)
-
-var (
-	errWrong = errors.New("this code is not known to the server: it may be one of an earlier run")
-	errLate  = errors.New("this code is too old")
-	errTwice = errors.New("this code was used before; the session that it began was ended, because somebody else may " +
-		"have read the address")
-	errOften = errors.New("too many wrong codes; try again in a minute")
 )
 
 // door exchanges codes for tokens.
@@ -66,8 +57,8 @@ func (d *door) forgetOne() {
 	d.passes = slices.Delete(d.passes, max(i, 0), max(i, 0)+1)
 }
 
-// redeem returns a token for a code. A second redemption revokes the token of the first.
-func (d *door) redeem(code string) (token string, err error) {
+// redeem returns a token for a code, or why there is none. A second redemption revokes the token of the first.
+func (d *door) redeem(code string) (token string, refused *refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
@@ -75,7 +66,7 @@ func (d *door) redeem(code string) (token string, err error) {
 		d.wrong = d.wrong[1:]
 	}
 	if len(d.wrong) >= maxWrong {
-		return "", errOften
+		return "", refuseOften
 	}
 	var found *pass
 	for _, p := range d.passes {
@@ -86,13 +77,13 @@ func (d *door) redeem(code string) (token string, err error) {
 	switch {
 	case found == nil:
 		d.wrong = append(d.wrong, now)
-		return "", errWrong
+		return "", refuseWrong
 	case found.token != "":
 		found.revoke(ErrRevoked)
 		d.passes = slices.DeleteFunc(d.passes, func(p *pass) bool { return p == found })
-		return "", errTwice
+		return "", refuseTwice
 	case now.After(found.expires):
-		return "", errLate
+		return "", refuseLate
 	}
 	found.token = rand.Text() // at least 128 random bits
 	return found.token, nil

@@ -46,11 +46,11 @@ func TestCodes(t *testing.T) {
 	}
 	late := d.newCode()
 	now = now.Add(CodeLife + 1)
-	if _, err := d.redeem(late); err != errLate {
+	if _, err := d.redeem(late); err != refuseLate {
 		t.Errorf("a code that is too old: %v", err)
 	}
 	for _, wrong := range []string{"", "x", late[:25], late + "x"} {
-		if _, err := d.redeem(wrong); err != errWrong {
+		if _, err := d.redeem(wrong); err != refuseWrong {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -66,12 +66,12 @@ func TestWrongCodes(t *testing.T) {
 	now := time.Now()
 	d.now = func() time.Time { return now }
 	for range maxWrong {
-		if _, err := d.redeem("wrong"); err != errWrong {
+		if _, err := d.redeem("wrong"); err != refuseWrong {
 			t.Fatal(err)
 		}
 	}
 	for _, code := range []string{"wrong", d.newCode()} {
-		if _, err := d.redeem(code); err != errOften {
+		if _, err := d.redeem(code); err != refuseOften {
 			t.Errorf("after %d wrong codes: %v", maxWrong, err)
 		}
 	}
@@ -141,12 +141,12 @@ func TestTwice(t *testing.T) {
 	s := start(t, Options{})
 	other := s.token()
 	code := s.code()
-	_, token, _ := s.exchange(code)
+	_, token, _ := s.present(code)
 	if response, _ := s.ask("GET", "/api/v1/x", "", "Authorization: Bearer "+token); response.StatusCode != 200 {
 		t.Fatalf("with a token: %s", response.Status)
 	}
 	stream := s.stream(token)
-	if status, second, text := s.exchange(code); status != 401 || second != "" || !strings.Contains(text, "used before") {
+	if status, second, text := s.present(code); status != 401 || second != "" || !strings.Contains(text, "used before") {
 		t.Errorf("the second redemption: %d %q %q", status, second, text)
 	}
 	if line, err := stream.ReadString('\n'); err != nil || !strings.Contains(line, ErrRevoked.Error()) {
@@ -160,13 +160,13 @@ func TestTwice(t *testing.T) {
 	if got := s.warned(); len(got) != 1 || !strings.Contains(got[0], "a second time") {
 		t.Errorf("warnings: %q", got)
 	}
-	if status, _, text := s.exchange("wrong"); status != 401 || !strings.Contains(text, "press Enter") {
+	if status, _, text := s.present("wrong"); status != 401 || !strings.Contains(text, "press Enter") {
 		t.Errorf("a wrong code: %d %q", status, text)
 	}
 	for range maxWrong {
-		s.exchange("wrong")
+		s.present("wrong")
 	}
-	if status, _, _ := s.exchange(s.code()); status != 429 {
+	if status, _, _ := s.present(s.code()); status != 429 {
 		t.Errorf("after %d wrong codes: %d", maxWrong, status)
 	}
 }

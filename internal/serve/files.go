@@ -77,7 +77,7 @@ func compress(content []byte) []byte {
 func (a app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f := a[r.URL.Path]
 	if f == nil {
-		refuse(w, http.StatusNotFound, "there is no such page; the app is at /")
+		refusePath.ServeHTTP(w, r)
 		return
 	}
 	content, tag := f.content, f.tag

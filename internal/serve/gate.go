@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"encoding/json"
 	"io"
 	"io/fs"
 	"net/http"
@@ -31,8 +30,8 @@ func (s *Server) handler(files fs.FS, api http.Handler) (http.Handler, error) {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if reason := s.refusal(r); reason != "" {
-			refuse(w, http.StatusForbidden, reason)
+		if e := s.foreign(r); e != nil {
+			e.ServeHTTP(w, r)
 			return
 		}
 		var next http.Handler = app
@@ -47,21 +46,18 @@ func (s *Server) handler(files fs.FS, api http.Handler) (http.Handler, error) {
 	}), nil
 }
 
-// refusal says why a request is not answered at all; "": it is.
-func (s *Server) refusal(r *http.Request) string {
-	if !s.hosts[withoutPort(r.Host)] {
-		return "this is not a name of this server (header Host); use the address that heaptap printed. Other names " +
-			"need --allow-host NAME"
+// foreign says why a request may come from a page of another server; nil: it cannot.
+func (s *Server) foreign(r *http.Request) *refusal {
+	origin, site := r.Header.Values("Origin"), r.Header.Values("Sec-Fetch-Site")
+	switch {
+	case !s.hosts[withoutPort(r.Host)]:
+		return refuseHost
+	case len(origin) > 1 || len(origin) == 1 && origin[0] != "http://"+r.Host:
+		return refuseOrigin
+	case len(site) > 1 || len(site) == 1 && site[0] != "same-origin" && site[0] != "none":
+		return refuseSite
 	}
-	if values := r.Header.Values("Origin"); len(values) > 1 || len(values) == 1 && values[0] != "http://"+r.Host {
-		return "a page of another origin may not ask this server (header Origin)"
-	}
-	if values := r.Header.Values("Sec-Fetch-Site"); len(values) > 1 ||
-		len(values) == 1 && values[0] != "same-origin" && values[0] != "none" {
-		return "a page of another site may not ask this server or lead to it (header Sec-Fetch-Site); type or paste " +
-			"the address"
-	}
-	return ""
+	return nil
 }
 
 // withoutPort returns the host of a Host header, in lower case.
@@ -78,13 +74,14 @@ func withoutPort(header string) string {
 func serveBounded(w http.ResponseWriter, r *http.Request, next http.Handler, methods []string) {
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		refuse(w, http.StatusMethodNotAllowed, "the method must be "+strings.Join(methods, " or "))
+		(&refusal{http.StatusMethodNotAllowed, "bad-method", "this path does not take " + r.Method, "method",
+			"use " + strings.Join(methods, " or ")}).ServeHTTP(w, r)
 		return
 	}
 	post := r.Method == http.MethodPost
 	if !post && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
-		refuse(w, http.StatusBadRequest, "a "+r.Method+" request has no body")
+		refuseBody.ServeHTTP(w, r)
 		return
 	}
 	control := http.NewResponseController(w)
@@ -129,11 +126,3 @@ func (w *patientWriter) Flush() {
 
 // Unwrap is for http.ResponseController.
 func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// refuse answers with an error: what is wrong, and what to do.
-func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": text})
-}
