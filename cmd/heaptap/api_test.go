@@ -9,6 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +25,7 @@ import (
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // TestSameAnswers puts random questions to the API and to the command line: they get the same numbers, or both an error.
@@ -180,4 +185,42 @@ func apiRecordings(t *testing.T, a http.Handler) (ids []string) {
 		ids = append(ids, r.Matters)
 	}
 	return ids
+}
+
+// TestCurlExamples executes the commands of docs/api-http.md, as they are written, against heaptap serve.
+func TestCurlExamples(t *testing.T) {
+	t.Parallel()
+	need.Tool(t, "curl")
+	need.Tool(t, "jq")
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "api-http.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, "", "serve")
+	found := s.expect(s.out, invitation)
+	status, token := s.redeem(found[1], found[2])
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	script := "set -e\n"
+	for _, b := range blocks {
+		script += b[1]
+	}
+	if n := strings.Count(script, "\ncurl "); n < 8 {
+		t.Fatalf("%d examples", n)
+	}
+	cmd := exec.Command("bash", "-o", "pipefail", "-c", strings.ReplaceAll(script, "\ncurl ", "\necho; curl "))
+	cmd.Env = append(os.Environ(), "HEAPTAP="+found[1], "TOKEN="+token)
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil || problems.Len() > 0 {
+		t.Fatalf("%v %s\n%s", err, &problems, out)
+	}
+	for _, want := range []string{`"format_version":2`, `"shape":"bottom-up"`, `"lacks":`, "the cache grows"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the output lacks %s:\n%.3000s", want, out)
+		}
+	}
 }

@@ -35,6 +35,7 @@ type API struct {
 	lanes   *lanes
 	cache   *cache
 	mux     *http.ServeMux
+	writing sync.Mutex // held while notes are written
 
 	ctx     context.Context // ends when the API is closed
 	end     context.CancelCauseFunc
@@ -46,14 +47,15 @@ const cacheBytes = 64 << 20
 
 // New finds the recordings. They are read in the background; requests wait for that.
 func New(ctx context.Context, o Options) (*API, error) {
-	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	shelf, err := newShelf(ctx, o.Finder, o.Args)
+	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	shelf, err := newShelf(ctx, own, o.Finder, o.Args)
 	if err != nil {
 		end(err)
 		return nil, err
 	}
-	a := &API{options: o, ctx: ctx, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
+	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
 	a.mux.HandleFunc("/api/v1/session", a.session)
+	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &Error{Status: http.StatusNotFound, Code: "unknown-path", What: "there is nothing at this path",

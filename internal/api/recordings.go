@@ -85,8 +85,8 @@ func (o *opened) files() []string {
 }
 
 // newShelf finds the runs that arguments stand for. It returns an error if there is nothing of that name; reading what
-// there is goes on in the background.
-func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf, error) {
+// there is goes on until the background's context ends.
+func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
 		last, err := input.LastRun()
 		if err != nil {
@@ -106,7 +106,7 @@ func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf,
 		}
 		return s, nil
 	}
-	go s.load(ctx, args)
+	go s.load(background, args)
 	return s, nil
 }
 

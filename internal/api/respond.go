@@ -256,7 +256,7 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 		}
 	}
 	x.body = compress(plain)
-	if tag, ok := p.tag.Load().(string); ok {
+	if tag, ok := p.tag.Load().(string); ok && j.question != nil {
 		a.cache.put(tag, x.body)
 	}
 	return x
@@ -339,7 +339,7 @@ func refuse(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if e.Status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", "GET, HEAD")
+		w.Header().Set("Allow", "GET, HEAD") // and POST, for notes
 	}
 	w.WriteHeader(e.Status)
 	_, _ = w.Write(e.line())

@@ -4,6 +4,7 @@ import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "
 /** The answer to each question, decoded. */
 export interface Answers {
   session: Session;
+  notes: Notes;
   /** what the recording can answer, and what it lacks */
   about: About;
   /** the programs of the recording's run */
@@ -752,6 +753,10 @@ export interface NodeColumns {
   self: Records;
   total: Records;
   folded: Numbers;
+}
+
+export interface Notes {
+  text: string;
 }
 
 export interface Peak {

@@ -83,6 +83,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 	}
 	check("session", "SessionAnswer")
 	for _, id := range recordings(t, a) {
+		check("r/"+id+"/notes", "NotesAnswer")
 		for i := range api.Questions {
 			q := &api.Questions[i]
 			for _, query := range append([]string{"", "nonsense=1"}, more[q.Name]...) {

@@ -17,8 +17,9 @@ func TypeScript() []byte {
 	session := w.value(columns.Of(reflect.TypeFor[api.Session]()))
 	w.value(columns.Of(reflect.TypeFor[api.Error]()))
 	w.value(columns.Of(reflect.TypeFor[api.Progress]()))
+	notes := w.value(columns.Of(reflect.TypeFor[api.Notes]()))
 	var answers, parameters strings.Builder
-	fmt.Fprintf(&answers, "  session: %s;\n", session)
+	fmt.Fprintf(&answers, "  session: %s;\n  notes: %s;\n", session, notes)
 	for i := range api.Questions {
 		q := &api.Questions[i]
 		var list []string
@@ -84,6 +85,7 @@ type writer struct {
 func Ambiguous() (names []string) {
 	w := &writer{types: map[string]string{}, texts: map[string]bool{}, numbers: map[string]bool{}}
 	w.value(columns.Of(reflect.TypeFor[api.Session]()))
+	w.value(columns.Of(reflect.TypeFor[api.Notes]()))
 	for i := range api.Questions {
 		for _, t := range api.Questions[i].Answers {
 			w.value(columns.Of(t))
