@@ -28,7 +28,7 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-// TestSameAnswers puts random questions to the API and to the command line: they get the same numbers, or both an error.
+// TestSameAnswers puts random questions to the API and to the command line: both give the same numbers, or an error.
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	paths := apitest.Recordings(t)
@@ -77,8 +77,8 @@ func (q *asking) String() string { return q.name + "?" + q.values.Encode() }
 
 // randomQuestion returns a question that the API and the command line understand.
 func randomQuestion(rng *rand.Rand) *asking {
-	names := []string{"report", "top", "top", "tree", "tree", "timeline", "hist", "threads", "leaks", "memory", "globals",
-		"regions", "mismatches", "source", "ps"}
+	names := []string{"report", "top", "top", "tree", "tree", "timeline", "hist", "threads", "leaks", "memory",
+		"globals", "regions", "mismatches", "source", "ps"}
 	q := &asking{name: names[rng.IntN(len(names))], values: url.Values{}}
 	known := api.Questions[slices.IndexFunc(api.Questions, func(k api.Question) bool { return k.Name == q.name })]
 	one := func(list ...string) string { return list[rng.IntN(len(list))] }

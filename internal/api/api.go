@@ -2,7 +2,7 @@
 // GET /api/v1/r/RECORDING/QUESTION?PARAMETERS. docs/api-http.md describes it.
 //
 // A shelf holds the recordings. Questions and parameters are tables, in questions.go and parameters.go: from these come
-// the routes, docs/openapi.json and ui/src/api.ts. A request is first read, so that what it asks has one canonical form;
+// the routes, docs/openapi.json and ui/src/api.ts. A request is first read, so that a question has one canonical form;
 // then its answer is looked for in the cache; else it waits for its turn in its lane, is answered by package query as
 // the command line is, and encoded by package columns.
 //
@@ -53,7 +53,8 @@ func New(ctx context.Context, o Options) (*API, error) {
 		end(err)
 		return nil, err
 	}
-	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
+	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
+		mux: http.NewServeMux()}
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)

@@ -62,10 +62,12 @@ func asError(ctx context.Context, err error) *Error {
 		return ofFlag(wrong)
 	case errors.As(err, &folded):
 		return &Error{Status: http.StatusConflict, Code: "folded", What: folded.Error(), Where: "from",
-			Do:      fmt.Sprintf("ask from %dns on, or at %dns or %dns", folded.Time, folded.BeforeTime, folded.AfterTime),
+			Do: fmt.Sprintf("ask from %dns on, or at %dns or %dns", folded.Time, folded.BeforeTime,
+				folded.AfterTime),
 			Nearest: &Nearest{folded.BeforeTime, folded.AfterTime, folded.Time}}
 	case errors.As(err, &merged):
-		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(), Do: "ask for sums of the whole"}
+		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(),
+			Do: "ask for sums of the whole"}
 	case ctx.Err() != nil:
 		return &Error{Status: statusClosed, Code: "cancelled", What: "the client has gone"}
 	}

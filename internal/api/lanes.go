@@ -17,9 +17,9 @@ const (
 )
 
 // lanes decides which requests are answered when. Each tab has lanes, in which the newest request wins: one that is
-// still unanswered when the next one comes in is cancelled. Lanes are of three classes, and each has workers of its own,
-// so that what follows the mouse (brush) never waits for what the user sees later (background). Requests without a lane
-// are in no one's way, and count as view.
+// still unanswered when the next one comes in is cancelled. Lanes are of three classes, and each has its own workers:
+// what follows the mouse (brush) never waits for what the user sees later (background). Requests without a lane cancel
+// nothing, and count as view.
 type lanes struct {
 	classes map[string]*class
 	mu      sync.Mutex
@@ -35,7 +35,8 @@ type class struct {
 // turn is a request in a lane.
 type turn struct{ cancel context.CancelCauseFunc }
 
-// newLanes makes the classes. All workers together are fewer than the recordings that may be open; 64 requests may wait.
+// newLanes makes the classes. All workers together are fewer than the recordings that may be open, and 64 requests may
+// wait.
 func newLanes() *lanes {
 	of := func(workers, waiting int) *class {
 		return &class{make(chan struct{}, workers), make(chan struct{}, waiting)}
@@ -58,7 +59,8 @@ func (l *lanes) enter(ctx context.Context, h http.Header) (_ context.Context, le
 		return nil, nil, badParameter(laneHeader, fmt.Sprintf("%q is not a lane", lane),
 			"known are brush, view and background; view/tree is the lane of a part of the page")
 	case tab != "" && !tabForm.MatchString(tab):
-		return nil, nil, badParameter(tabHeader, "it is not the name of a tab", "use up to 64 letters, digits and dashes")
+		return nil, nil, badParameter(tabHeader, "it is not the name of a tab",
+			"use up to 64 letters, digits and dashes")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	out := func() { cancel(nil) }

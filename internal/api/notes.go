@@ -56,7 +56,7 @@ func notesTag(text []byte) string {
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// writeNotes replaces the notes, unless the request names the tag of others than those that are there: somebody else has
+// writeNotes replaces the notes, unless the request names the tag of other notes than are there: somebody else has
 // changed them.
 func (a *API) writeNotes(w http.ResponseWriter, r *http.Request, address string) error {
 	if a.options.ReadOnly {

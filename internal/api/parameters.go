@@ -73,7 +73,8 @@ var Parameters = []Parameter{
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
-	text("at", "the time for the metrics live and live-blocks, and for memory", func(a *asked) *string { return &a.At }),
+	text("at", "the time for the metrics live and live-blocks, and for memory",
+		func(a *asked) *string { return &a.At }),
 	flag("self", "sort by self", func(a *asked) *bool { return &a.self }),
 	flag("up", "begin with the functions that allocate, and show their callers", func(a *asked) *bool { return &a.up }),
 	pattern("of", "show the callers and the callees of functions that match", func(a *asked) *string { return &a.of }),
@@ -81,13 +82,15 @@ var Parameters = []Parameter{
 		func(a *asked) *string { return &a.threshold }),
 	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.depth }),
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
-	number("steps", "divide the time into so many steps; 0: about 200", maxRows, func(a *asked) *int { return &a.steps }),
+	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
+		func(a *asked) *int { return &a.steps }),
 	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
 	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
 	choice("sort", "sort by this", query.RegionOrders(), func(a *asked) *string { return &a.sort }),
 	number("file", "the number of a source file, as the question files lists it", 1<<31-1,
 		func(a *asked) *int { return &a.file }),
-	text("function", "a function, with or without its parameters and scopes", func(a *asked) *string { return &a.function }),
+	text("function", "a function, with or without its parameters and scopes",
+		func(a *asked) *string { return &a.function }),
 	number("line", "only this line; 0: all", 1<<31-1, func(a *asked) *int { return &a.line }),
 	number("skip", "leave out the first rows", 1<<31-1, func(a *asked) *int { return &a.Skip }),
 	number("limit", "show so many rows at most; 0: as many as an answer may have, 10,000", maxRows,
@@ -167,11 +170,13 @@ func checkPattern(name, text string) error {
 // those that have no values.
 func (q *Question) read(query string) (*asked, string, error) {
 	if len(query) > maxQuery {
-		return nil, "", badParameter("", fmt.Sprintf("the query is longer than %d bytes", maxQuery), "write a shorter one")
+		return nil, "", badParameter("", fmt.Sprintf("the query is longer than %d bytes", maxQuery),
+			"write a shorter one")
 	}
 	given, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, "", badParameter("", fmt.Sprintf("the query cannot be read: %v", err), "escape the values of parameters")
+		return nil, "", badParameter("", fmt.Sprintf("the query cannot be read: %v", err),
+			"escape the values of parameters")
 	}
 	a := q.defaults()
 	canonical := url.Values{}
@@ -206,7 +211,7 @@ func (q *Question) Parameter(name string) *Parameter {
 	return &Parameters[slices.IndexFunc(Parameters, func(p Parameter) bool { return p.Name == name })]
 }
 
-// values checks the values that a parameter was given. It returns nil if there are none: that is as if it was not given.
+// values checks the values that a parameter was given. It returns nil if there are none: as if it was not given.
 func (p *Parameter) values(given []string) (list []string, err error) {
 	if !p.Many && len(given) > 1 {
 		return nil, badParameter(p.Name, "it was given more than once", "give it once")

@@ -118,7 +118,9 @@ var Questions = []Question{
 		}},
 	{Name: "mismatches", Text: "blocks that were freed by the wrong function", Command: "mismatches",
 		Parameters: paged, Answers: answers[answer.Mismatches](), preset: func(a *asked) { a.Limit = 20 },
-		answer: func(_ context.Context, c *call) (any, error) { return answer.NewMismatches(c.s.Profile, c.Page), nil }},
+		answer: func(_ context.Context, c *call) (any, error) {
+			return answer.NewMismatches(c.s.Profile, c.Page), nil
+		}},
 	{Name: "files", Text: "the source files that the call stacks go through, with their numbers", Parameters: paged,
 		Answers: answers[Files](),
 		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},
@@ -296,7 +298,8 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	files := c.rec.files()
 	switch {
 	case (c.file >= 0) == (place != ""):
-		return nil, badParameter("file", "one of file and function is needed", "files lists the files with their numbers")
+		return nil, badParameter("file", "one of file and function is needed",
+			"files lists the files with their numbers")
 	case c.file >= len(files):
 		return nil, &Error{Status: 404, Code: "unknown-file", What: "the recording has no source file of that number",
 			Where: "file", Do: "files lists the files with their numbers"}

@@ -19,8 +19,12 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// maxOpen bounds how many recordings are open for questions at a time.
-const maxOpen = 8
+// Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they take,
+// unless more are in use.
+const (
+	maxOpen      = 8
+	maxOpenBytes = 128 << 20
+)
 
 // shelf holds the recordings of a session. Those that were asked last are open.
 type shelf struct {
@@ -70,6 +74,7 @@ type opened struct {
 	source     *query.Source
 	identity   string
 	generation uint64
+	bytes      int       // about how many it takes
 	checked    time.Time // when it was known to be current
 	users      int
 	stale      bool // it is closed once nobody uses it
@@ -256,7 +261,8 @@ func (s *shelf) find(ctx context.Context, id string) (*entry, error) {
 	if len(id) <= 64 {
 		near = spelling.DidYouMean(id, sortedKeys(s.byID))
 	}
-	return nil, &Error{Status: 404, Code: "unknown-recording", What: fmt.Sprintf("there is no recording %.64q%s", id, near),
+	return nil, &Error{Status: 404, Code: "unknown-recording",
+		What:  fmt.Sprintf("there is no recording %.64q%s", id, near),
 		Where: "recording", Do: "GET /api/v1/session lists the recordings"}
 }
 
@@ -334,14 +340,34 @@ func (s *shelf) makeRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.open) >= maxOpen {
-		i := slices.IndexFunc(s.open, func(o *opened) bool { return o.users == 0 })
-		if i < 0 {
+		if !s.retireIdle() {
 			return errBusy // there are fewer workers than recordings that may be open
 		}
-		s.retire(s.open[i])
 	}
 	return nil
 }
+
+// retireIdle closes the recording that was not used for longest, and reports whether there is one that nobody uses. The
+// shelf is locked.
+func (s *shelf) retireIdle() bool {
+	i := slices.IndexFunc(s.open, func(o *opened) bool { return o.users == 0 })
+	if i >= 0 {
+		s.retire(s.open[i])
+	}
+	return i >= 0
+}
+
+// bytes is about how many bytes the open recordings take. The shelf is locked.
+func (s *shelf) bytes() (sum int) {
+	for _, o := range s.open {
+		sum += o.bytes
+	}
+	return sum
+}
+
+// sizeOf returns about how many bytes a recording takes while it is open: measured, 400 for each call stack that
+// allocates, and 20 for each node of the calling-context tree.
+func sizeOf(s *query.Source) int { return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() }
 
 // retire closes a recording, now or when nobody uses it any more. The shelf is locked.
 func (s *shelf) retire(o *opened) {
@@ -376,10 +402,12 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 		e.generation++
 	}
 	e.about, e.size = about, size
-	o := &opened{entry: e, source: source, generation: e.generation, checked: time.Now(), users: 1,
+	o := &opened{entry: e, source: source, generation: e.generation, checked: time.Now(), users: 1, bytes: sizeOf(source),
 		identity: fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)}
 	e.now = o
 	s.open = append(s.open, o)
+	for s.bytes() > maxOpenBytes && s.retireIdle() {
+	}
 	return o
 }
 

@@ -125,7 +125,8 @@ func onlyGet(r *http.Request) error {
 
 // tag is the entity tag of an answer.
 func (a *API) tag(j *job, identity string, generation uint64) string {
-	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name, j.canonical)
+	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name,
+		j.canonical)
 	sum := sha256.Sum256([]byte(text))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
@@ -239,7 +240,8 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 	defer func() { // a fault must not end the server, and with it the user's other pages
 		if fault := recover(); fault != nil {
 			x = result{err: &Error{Status: http.StatusInternalServerError, Code: "failed",
-				What: fmt.Sprintf("heaptap has a fault: %v", fault), Do: "please report it, with the recording if you can"}}
+				What: fmt.Sprintf("heaptap has a fault: %v", fault),
+				Do:   "please report it, with the recording if you can"}}
 		}
 	}()
 	body, err := j.work(lane, p)
@@ -265,8 +267,9 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 func encode(answer any) ([]byte, error) {
 	body, err := columns.Encode(answer)
 	if err == nil && len(body) > maxAnswer {
-		err = &Error{Status: http.StatusBadRequest, Code: "too-large", What: fmt.Sprintf("the answer has %d bytes, and at "+
-			"most %d are allowed", len(body), maxAnswer), Do: "ask for fewer rows, or with a filter"}
+		err = &Error{Status: http.StatusBadRequest, Code: "too-large",
+			What: fmt.Sprintf("the answer has %d bytes, and may have %d", len(body), maxAnswer),
+			Do:   "ask for fewer rows, or with a filter"}
 	}
 	return body, err
 }

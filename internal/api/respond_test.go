@@ -72,7 +72,8 @@ func TestStream(t *testing.T) {
 	}{
 		{"identity", `{"answer":{"version":"v","read_only":false,`, nil},
 		{"gzip", `{"answer":{"version":"v","read_only":false,`, nil},
-		{"identity", `{"error":"folded","what":"x","where":"","do":""}`, &Error{Status: 409, Code: "folded", What: "x"}},
+		{"identity", `{"error":"folded","what":"x","where":"","do":""}`,
+			&Error{Status: 409, Code: "folded", What: "x"}},
 		{"gzip", `{"error":"failed","what":"it broke"`, errors.New("it broke")},
 	} {
 		release := make(chan struct{})
@@ -283,5 +284,14 @@ func TestFewAreOpen(t *testing.T) {
 	}
 	if len(tags) != 12 {
 		t.Errorf("%d recordings", len(tags))
+	}
+	// Of large ones, fewer are open.
+	for _, o := range a.shelf.open {
+		o.bytes = maxOpenBytes / 4
+	}
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/r/"+a.shelf.sets[0].entries[0].id+"/hist", nil))
+	if n := len(a.shelf.open); n != 4 || w.Code != http.StatusOK {
+		t.Errorf("%d large ones are open, %d", n, w.Code)
 	}
 }

@@ -6,8 +6,8 @@
 //	{"answer": {...}, "paths": Table, "texts": ["", "main", ...]}
 //
 // In "answer", fields have the names and the meaning that they have in the JSON of the command line. Integers beyond
-// 2^53 are strings. What differs are lists. A list of objects is a Table; a list of numbers is a Column. A list of texts
-// is a list of texts, unless it is in a table.
+// 2^53 are strings. What differs are lists. A list of objects is a Table; a list of numbers is a Column. A list of
+// texts is a list of texts, unless it is in a table.
 //
 //	Table  {"rows": 3, "columns": {"NAME": Column, ...}}
 //

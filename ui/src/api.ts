@@ -1,4 +1,4 @@
-// The answers and the parameters of the API. Written by "go generate ./internal/api/schema"; do not edit.
+// The answers and the parameters of the API. "go generate ./internal/api/schema" writes this file.
 import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "./columns.ts";
 
 /** The answer to each question, decoded. */

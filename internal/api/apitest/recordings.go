@@ -119,7 +119,8 @@ func program(t testing.TB, path string, seed uint64, n int, p event.Process, o r
 func code(w *recording.Writer) map[uint32][]event.Frame {
 	for id, path := range []string{1: "/bin/app", 2: "/lib/libwork.so.1"} {
 		if id > 0 {
-			w.Module(event.Module{ID: uint32(id), Path: path, Start: uint64(id) << 20, Bias: uint64(id) << 20, Unload: -1})
+			at := uint64(id) << 20
+			w.Module(event.Module{ID: uint32(id), Path: path, Start: at, Bias: at, Unload: -1})
 		}
 	}
 	frames := map[uint32][]event.Frame{}

@@ -183,15 +183,16 @@ func (d *document) operation(name, text string, parameters []any, answers ...ref
 		one = append(one, d.value(columns.Of(t)))
 	}
 	body := object{"type": "object", "required": []string{"answer", "texts"}, "additionalProperties": false,
-		"properties": object{"answer": object{"anyOf": one}, "paths": ref("Paths"), "texts": listOf(object{"type": "string"})}}
+		"properties": object{"answer": object{"anyOf": one}, "paths": ref("Paths"),
+			"texts": listOf(object{"type": "string"})}}
 	d.schemas[upper(name)+"Answer"] = body
 	responses := object{
 		"200": object{"description": "the answer; if it takes long, lines, of which the last is the answer or an error",
 			"headers": object{"ETag": object{"schema": object{"type": "string"}}},
 			"content": object{
 				"application/json": object{"schema": ref(upper(name) + "Answer")},
-				"application/x-ndjson": object{"schema": object{"anyOf": []any{only(object{"progress": ref("Progress")}),
-					ref(upper(name) + "Answer"), ref("Error")}}}}},
+				"application/x-ndjson": object{"schema": object{"anyOf": []any{
+					only(object{"progress": ref("Progress")}), ref(upper(name) + "Answer"), ref("Error")}}}}},
 		"304": object{"description": "the answer is the one that the client has"},
 	}
 	for status := range refusals {

@@ -38,7 +38,7 @@ func TypeScript() []byte {
 		parameters.WriteString("  };\n")
 	}
 	var b strings.Builder
-	b.WriteString(`// The answers and the parameters of the API. Written by "go generate ./internal/api/schema"; do not edit.
+	b.WriteString(`// The answers and the parameters of the API. "go generate ./internal/api/schema" writes this file.
 import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "./columns.ts";
 
 /** The answer to each question, decoded. */
