@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,13 +73,10 @@ func asError(ctx context.Context, err error) *Error {
 	return &Error{Status: http.StatusInternalServerError, Code: "failed", What: err.Error()}
 }
 
-// ofFlag makes the answer of an error that names a flag: "--NAME: WHAT", or "--NAME VALUE: WHAT".
+// ofFlag makes the answer of an error that begins with a flag: "--NAME: WHAT", or "--NAME VALUE is WHAT".
 func ofFlag(err error) *Error {
-	text := err.Error()
-	name, what, ok := strings.Cut(strings.TrimPrefix(text, "--"), ": ")
-	name, _, _ = strings.Cut(name, " ")
-	if !ok || name+": "+what != strings.TrimPrefix(text, "--") {
-		what = text
-	}
-	return badParameter(name, cmp.Or(what, text), "the question's parameters are described in docs/api-http.md")
+	what := strings.TrimPrefix(err.Error(), "--")
+	name := what[:max(0, strings.IndexAny(what, ": "))]
+	what = strings.TrimPrefix(what, name+": ")
+	return badParameter(name, what, "docs/api-http.md and docs/queries.md describe the parameters")
 }

@@ -28,6 +28,7 @@ func (a *API) notes(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost:
 		err = a.writeNotes(w, r, e.set.address())
 	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
 		err = onlyGet(r)
 	}
 	if err != nil {

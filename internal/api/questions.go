@@ -250,19 +250,19 @@ func timeline(ctx context.Context, c *call, q *query.Query) (any, error) {
 	if steps == 0 {
 		steps = 200
 	}
+	if c.stack && c.top < 0 {
+		groups = 8
+	}
+	if most := 1_000_000; groups*steps > most {
+		return nil, badParameter("steps", "so many steps of so many groups are more than an answer may have",
+			"ask for fewer of either: at most a million together")
+	}
 	if c.stack {
-		if c.top < 0 {
-			groups = 8
-		}
 		t, err := query.DevelopStacks(ctx, c.s, q, steps, groups)
 		if err != nil {
 			return nil, err
 		}
 		return answer.NewStackTimeline(c.s, t), nil
-	}
-	if most := 1_000_000; groups*steps > most {
-		return nil, badParameter("steps", "so many steps of so many groups are more than an answer may have",
-			"ask for fewer of either: at most a million together")
 	}
 	develop := query.Develop
 	if c.steps == 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they take,
-// unless more are in use.
+// Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they
+// take, unless more are in use.
 const (
 	maxOpen      = 8
 	maxOpenBytes = 128 << 20
@@ -266,14 +266,15 @@ func (s *shelf) find(ctx context.Context, id string) (*entry, error) {
 		Where: "recording", Do: "GET /api/v1/session lists the recordings"}
 }
 
-// known returns the recording's identity and generation without opening it; false if it must be looked at first.
+// known returns the recording's identity and generation without opening it; false if it must be looked at first. A
+// recording that is complete stays as it is.
 func (s *shelf) known(e *entry) (identity string, generation uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.now == nil || s.isDue(e.now) {
+	if e.about == nil || e.about.Growing && (e.now == nil || s.isDue(e.now)) {
 		return "", 0, false
 	}
-	return e.now.identity, e.now.generation, true
+	return e.identity, e.generation, true
 }
 
 // isDue reports whether the recording may have grown. The shelf is locked.
@@ -402,8 +403,9 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 		e.generation++
 	}
 	e.about, e.size = about, size
-	o := &opened{entry: e, source: source, generation: e.generation, checked: time.Now(), users: 1, bytes: sizeOf(source),
-		identity: fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)}
+	e.identity = fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)
+	o := &opened{entry: e, source: source, identity: e.identity, generation: e.generation, checked: time.Now(),
+		bytes: sizeOf(source), users: 1}
 	e.now = o
 	s.open = append(s.open, o)
 	for s.bytes() > maxOpenBytes && s.retireIdle() {

@@ -341,8 +341,8 @@ func refuse(w http.ResponseWriter, err error) {
 	if e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	if e.Status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", "GET, HEAD") // and POST, for notes
+	if e.Status == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "" {
+		w.Header().Set("Allow", "GET, HEAD")
 	}
 	w.WriteHeader(e.Status)
 	_, _ = w.Write(e.line())

@@ -206,6 +206,7 @@ func TestAborts(t *testing.T) {
 	for _, set := range a.shelf.sets {
 		ids = append(ids, set.entries[0].id)
 	}
+	questions := []string{"top", "tree", "report", "leaks", "hist", "threads", "timeline"}
 	var clients sync.WaitGroup
 	for n := range uint64(50) {
 		clients.Go(func() {
@@ -215,7 +216,7 @@ func TestAborts(t *testing.T) {
 			for k := range 8 {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rng.IntN(30))*time.Millisecond)
 				path := fmt.Sprintf("%s/api/v1/r/%s/%s?size=%d..", s.URL, ids[rng.IntN(len(ids))],
-					[]string{"top", "tree", "report", "leaks", "hist"}[rng.IntN(5)], rng.IntN(100)*10+k)
+					questions[rng.IntN(len(questions))], rng.IntN(100)*10+k)
 				r, _ := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 				r.Header.Set(tabHeader, fmt.Sprint(n%5))
 				r.Header.Set(laneHeader, []string{"brush", "view", "background"}[rng.IntN(3)])
