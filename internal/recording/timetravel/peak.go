@@ -46,9 +46,9 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 		if n >= from && live > best {
 			best, at, exact = live, n, true
 		}
-		err = blocks.Decode(i, recording.Sizes, func(_, _ uint64, e *event.Event) bool {
+		err = eachDelta(blocks, i, func(delta int64) bool {
 			n++
-			live += block.Delta(e)
+			live += delta
 			if n >= from && live > best {
 				best, at, exact = live, n, true
 			}
@@ -73,12 +73,25 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 			return uint64(best), blocks.Cut(where), blocks.FoldedError(math.MaxUint64)
 		}
 		live, n := h.Live, h.FirstEvent
-		err = blocks.Decode(where, recording.Sizes, func(_, _ uint64, e *event.Event) bool {
+		err = eachDelta(blocks, where, func(delta int64) bool {
 			n++
-			live += block.Delta(e)
+			live += delta
 			at = n
 			return live < best
 		})
 	}
 	return uint64(max(best, 0)), at, err
+}
+
+// eachDelta yields by how many bytes each event of a block changes what is live, until yield returns false.
+func eachDelta(blocks *recording.EventBlocks, i int, yield func(delta int64) bool) error {
+	if m, err := blocks.Moves(i); m != nil && err == nil {
+		for k := range m.Len() {
+			if !yield(m.Delta(k)) {
+				break
+			}
+		}
+		return nil
+	}
+	return blocks.Decode(i, recording.Sizes, func(_, _ uint64, e *event.Event) bool { return yield(block.Delta(e)) })
 }
