@@ -178,7 +178,9 @@ func (r *rows) isZero(i int32) bool {
 	return r.n.a.isZero(&row)
 }
 
-func (r *rows) row(i int32) Row { return Row{r.groups[i], r.self.Values(int(i)), r.total.Values(int(i))} }
+func (r *rows) row(i int32) Row {
+	return Row{r.groups[i], r.self.Values(int(i)), r.total.Values(int(i))}
+}
 
 func (r *rows) table() *Table {
 	t := &Table{Answer: r.Answer, Rows: make([]Row, len(r.order))}

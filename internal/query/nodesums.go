@@ -91,7 +91,7 @@ func (n *nodeSums) fromSums(fields []field) error {
 				whole = append(whole, uint32(i))
 			}
 		}
-	} else {
+	} else if slices.ContainsFunc(fields, field.ofChanges) {
 		sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
 		if err != nil {
 			return err
@@ -138,6 +138,11 @@ func (n *nodeSums) fromSums(fields []field) error {
 	n.addLive(nodes[len(live):], peak, fieldPeakBytes, fieldPeakBlocks)
 	n.addTotal(changes, live, peak)
 	return nil
+}
+
+// ofChanges reports whether the field is counted from changes.
+func (f field) ofChanges() bool {
+	return f != fieldLiveBytes && f != fieldLiveBlocks && f != fieldPeakBytes && f != fieldPeakBlocks
 }
 
 // addWhole adds stacks of the tally.

@@ -22,10 +22,14 @@ type Tree struct {
 
 // TopDown answers with a tree of callees: from main to the allocating functions. If blocks are grouped, the groups are
 // the first level, and functions follow.
-func TopDown(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error) { return tree(ctx, s, q, Down, trim) }
+func TopDown(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error) {
+	return tree(ctx, s, q, Down, trim)
+}
 
 // BottomUp answers with a tree of callers: from the allocating functions to main.
-func BottomUp(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error) { return tree(ctx, s, q, Up, trim) }
+func BottomUp(ctx context.Context, s *Source, q *Query, trim Trim) (*Tree, error) {
+	return tree(ctx, s, q, Up, trim)
+}
 
 func tree(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Tree, error) {
 	o, err := Draw(ctx, s, q, shape, trim)

@@ -110,13 +110,6 @@ func (e *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (mo
 	return more || err != nil, err
 }
 
-// times yields the numbers and the times, in units, of the events of block i until yield returns false.
-func (e *EventBlocks) times(i int, yield func(n, time uint64) bool) error {
-	d := e.decoder()
-	defer e.decoders.Put(d)
-	return e.open(d, i, func() error { return d.EventTimes(yield) })
-}
-
 // open reads block i for something to be decoded from it.
 func (e *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
 	b := &e.list[i]

@@ -18,8 +18,17 @@ var kept = lru.New[keptKey, any](keptBytes)
 type keptKey struct {
 	of     *EventBlocks
 	offset int64
-	moves  bool // else its changes
+	what   keptPart
 }
+
+// keptPart is what was decoded of a block.
+type keptPart uint8
+
+const (
+	keptChanges keptPart = iota
+	keptMoves
+	keptTimes
+)
 
 // keep returns what was kept with that key, or makes it and keeps it. size says how many bytes it takes.
 func keep[V any](key keptKey, made func() (V, error), size func(V) int64) (V, error) {
@@ -35,7 +44,7 @@ func keep[V any](key keptKey, made func() (V, error), size func(V) int64) (V, er
 
 // keepChanges keeps the changes of a block of events or of a summary.
 func (e *EventBlocks) keepChanges(offset int64, made func() ([]Change, error)) ([]Change, error) {
-	return keep(keptKey{of: e, offset: offset}, made, func(list []Change) int64 {
+	return keep(keptKey{e, offset, keptChanges}, made, func(list []Change) int64 {
 		return int64(cap(list)) * int64(unsafe.Sizeof(Change{}))
 	})
 }
@@ -43,7 +52,7 @@ func (e *EventBlocks) keepChanges(offset int64, made func() ([]Change, error)) (
 // Moves returns the events of block i as far as they change what is live; nil if they have no such form, see
 // block.Decoder.Moves. They are kept and shared: nobody may change them.
 func (e *EventBlocks) Moves(i int) (*block.Moves, error) {
-	key := keptKey{of: e, offset: e.list[i].offset, moves: true}
+	key := keptKey{e, e.list[i].offset, keptMoves}
 	return keep(key, func() (m *block.Moves, err error) {
 		d := e.decoder()
 		defer e.decoders.Put(d)
@@ -54,6 +63,20 @@ func (e *EventBlocks) Moves(i int) (*block.Moves, error) {
 		})
 		return m, err
 	}, (*block.Moves).Size)
+}
+
+// times returns when the events of block i were.
+func (e *EventBlocks) times(i int) (*block.Moments, error) {
+	key := keptKey{e, e.list[i].offset, keptTimes}
+	return keep(key, func() (t *block.Moments, err error) {
+		d := e.decoder()
+		defer e.decoders.Put(d)
+		err = e.open(d, i, func() error {
+			t, err = d.Moments()
+			return err
+		})
+		return t, err
+	}, (*block.Moments).Size)
 }
 
 // forget drops what was kept.

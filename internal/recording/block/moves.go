@@ -26,28 +26,27 @@ const (
 // Wanted must have Sizes.
 func (x *Decoder) Moves() (*Moves, error) {
 	h := &x.Head
-	m := &Moves{codes: make([]uint32, 0, h.Events), bytes: make([]uint32, 0, h.Events)}
+	m := &Moves{codes: make([]uint32, h.Events), bytes: make([]uint32, h.Events)}
 	var number numbering
 	number.forget()
+	plain := true
 	_, err := x.Decode(func(b *Batch) bool {
+		first := b.First - h.FirstEvent
+		codes, sizes := m.codes[first:][:len(b.Events)], m.bytes[first:][:len(b.Events)]
 		for i := range b.Events {
 			e := &b.Events[i]
-			what := uint32(moveNothing)
-			switch {
-			case e.Kind == event.Alloc:
-				what = moveAlloc
-			case e.Kind == event.Free && e.Flags&event.Temporary != 0:
-				what = moveFreeTemporary
-			case e.Kind == event.Free:
-				what = moveFree
-			}
-			if what == moveNothing {
-				m.codes, m.bytes = append(m.codes, 0), append(m.bytes, 0)
+			if e.Kind > event.Free {
 				continue
+			}
+			what := uint32(moveAlloc)
+			if e.Kind == event.Free {
+				if what = moveFree; e.Flags&event.Temporary != 0 {
+					what = moveFreeTemporary
+				}
 			}
 			n, bytes := e.Weight()
 			if n != 1 || bytes > math.MaxUint32 {
-				m = nil
+				plain = false
 				return false
 			}
 			s, ok := number.of(e.Stack)
@@ -56,11 +55,11 @@ func (x *Decoder) Moves() (*Moves, error) {
 				number.set(e.Stack, s)
 				m.stacks = append(m.stacks, e.Stack)
 			}
-			m.codes, m.bytes = append(m.codes, 4*s|what), append(m.bytes, uint32(bytes))
+			codes[i], sizes[i] = 4*s|what, uint32(bytes)
 		}
 		return true
 	})
-	if err != nil {
+	if err != nil || !plain {
 		return nil, err
 	}
 	return m, nil
@@ -74,19 +73,25 @@ func (m *Moves) Size() int64 {
 	return 4 * int64(cap(m.stacks)+cap(m.codes)+cap(m.bytes))
 }
 
-// Len is the number of events.
-func (m *Moves) Len() int { return len(m.codes) }
-
-// Delta returns by how many bytes event i changes what is live.
-func (m *Moves) Delta(i int) int64 {
-	switch n := int64(m.bytes[i]); m.codes[i] & 3 {
-	case moveAlloc:
-		return n
-	case moveNothing:
-		return 0
-	default:
-		return -n
+// MostLive returns the most bytes that were live after any of the first to events, but not before the first from of
+// them, and how many events that first was after; live is what was before all of them. If there is no such moment, the
+// bytes are -1.
+func (m *Moves) MostLive(live int64, from, to uint64) (most int64, at uint64) {
+	most = -1
+	codes := m.codes[:to]
+	sizes := m.bytes[:to]
+	for i, code := range codes {
+		switch code & 3 {
+		case moveAlloc:
+			live += int64(sizes[i])
+		case moveFree, moveFreeTemporary:
+			live -= int64(sizes[i])
+		}
+		if live > most && uint64(i) >= from-min(from, 1) {
+			most, at = live, uint64(i)+1
+		}
 	}
+	return most, at
 }
 
 // Changes returns what the events from the one up to the other, which is not among them, changed at each stack.

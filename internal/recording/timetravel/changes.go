@@ -91,6 +91,9 @@ func Changes(ctx context.Context, r *recording.Reader, from, to uint64) (*record
 	}
 	blocks := r.EventBlocks()
 	err := collect(ctx, blocks, divide(blocks, from, to), func(_ *part, list []recording.Change) {
+		if len(sum.List()) == 0 {
+			sum.Grow(len(list))
+		}
 		for i := range list {
 			sum.Add(&list[i])
 		}
