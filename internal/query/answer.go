@@ -7,7 +7,6 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
-	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // Plan is where an answer comes from.
@@ -222,7 +221,16 @@ func (a *ask) fromTally(c *cells) {
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
-		*v = a.valuesOf(s)
+		*v = Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize,
+			MaxSize: s.MaxSize, Slack: s.Slack, SlackCount: s.SlackCount,
+			Reallocations: s.Reallocations, InPlace: s.InPlace,
+			Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
+			Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, Lifetime: s.Lifetime, Untimed: s.Untimed,
+			LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
+		if a.At == a.last {
+			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
+		}
+		v.PeakBytes, v.PeakBlocks = s.LiveAtPeakBytes, s.LiveAtPeakBlocks
 		if kept.has(s.ID) {
 			if a.stacks.keep(s.ID) && a.AboutLeaks() {
 				a.Runtime.Add(profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks})
@@ -230,21 +238,6 @@ func (a *ask) fromTally(c *cells) {
 			v.LeakedBytes, v.LeakedBlocks = 0, 0
 		}
 	}
-}
-
-// valuesOf returns the values of a stack in the whole run.
-func (a *ask) valuesOf(s *tally.Stack) Values {
-	v := Values{Allocations: s.Allocations, Bytes: s.Bytes, ZeroSize: s.ZeroSize, MinSize: s.MinSize,
-		MaxSize: s.MaxSize, Slack: s.Slack, SlackCount: s.SlackCount,
-		Reallocations: s.Reallocations, InPlace: s.InPlace,
-		Deallocations: s.Deallocations, FreedBytes: s.FreedBytes,
-		Temporary: s.Temporary, TemporaryBytes: s.TemporaryBytes, Lifetime: s.Lifetime, Untimed: s.Untimed,
-		PeakBytes: s.LiveAtPeakBytes, PeakBlocks: s.LiveAtPeakBlocks,
-		LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
-	if a.At == a.last {
-		v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
-	}
-	return v
 }
 
 // fromChanges takes the summaries of a range.

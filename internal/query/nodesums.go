@@ -29,6 +29,7 @@ func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
 			return nil, err
 		}
 		n.addUp()
+		a.Total = n.total.Values(0)
 		return n, nil
 	}
 	c, err := a.collect()
@@ -136,7 +137,6 @@ func (n *nodeSums) fromSums(fields []field) error {
 	nodes = nodes[len(changes):]
 	n.addLive(nodes[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
 	n.addLive(nodes[len(live):], peak, fieldPeakBytes, fieldPeakBlocks)
-	n.addTotal(changes, live, peak)
 	return nil
 }
 
@@ -149,21 +149,29 @@ func (f field) ofChanges() bool {
 func (n *nodeSums) addWhole(nodes []int32, list []uint32) {
 	a := n.a
 	kept := a.kept()
-	each := newSums(n.self.fields, len(list), false)
-	for i, k := range list {
-		s := &a.sum.Stacks[k]
-		v := a.valuesOf(s)
-		if kept.has(s.ID) {
-			if a.AboutLeaks() {
-				a.Runtime.Add(profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks})
-			}
-			v.LeakedBytes, v.LeakedBlocks = 0, 0
+	for _, k := range list {
+		if s := &a.sum.Stacks[k]; a.AboutLeaks() && kept.has(s.ID) {
+			a.Runtime.Add(profile.Leak{Bytes: s.LeakedBytes(), Blocks: s.LeakedBlocks()})
 		}
-		v.OwnPeak = 0
-		each.set(i, &v)
-		a.Total.Add(&v)
 	}
-	n.self.addAll(nodes, each)
+	for k, f := range n.self.fields {
+		col, info := n.self.cols[k], &fieldTable[f]
+		leaks := f == fieldLeakedBytes || f == fieldLeakedBlocks
+		if info.whole == nil || (f == fieldLiveBytes || f == fieldLiveBlocks) && a.At != a.last {
+			continue
+		}
+		for i, k := range list {
+			s, at := &a.sum.Stacks[k], nodes[i]
+			if leaks && kept.has(s.ID) {
+				continue
+			}
+			if v := info.whole(s); info.most {
+				col[at] = max(col[at], v)
+			} else {
+				col[at] += v
+			}
+		}
+	}
 }
 
 // addChanges adds changes of stacks.
@@ -217,26 +225,5 @@ func (n *nodeSums) addLive(nodes []int32, list []timetravel.Live, bytes, blocks 
 				col[at]++
 			}
 		}
-	}
-}
-
-// addTotal adds to the answer's total what is not in the tally.
-func (n *nodeSums) addTotal(changes []recording.Change, live, peak []timetravel.Live) {
-	t := &n.a.Total
-	for i := range changes {
-		c := &changes[i]
-		t.Allocations += c.Allocs
-		t.Bytes += c.Bytes
-		t.Deallocations += c.Frees
-		t.FreedBytes += c.FreedBytes
-		t.Temporary += c.Temporary
-	}
-	for _, l := range live {
-		t.LiveBytes += l.Bytes
-		t.LiveBlocks += l.Blocks
-	}
-	for _, l := range peak {
-		t.PeakBytes += l.Bytes
-		t.PeakBlocks += l.Blocks
 	}
 }

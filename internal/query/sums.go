@@ -55,25 +55,26 @@ const (
 // fieldInfo says how a field is read and written. The field of several groups is the sum of theirs or, if most is set,
 // the largest. A minimum is stored inverted, and so is a maximum as well.
 type fieldInfo struct {
-	get  func(*Values) uint64
-	set  func(*Values, uint64)
-	most bool
+	get   func(*Values) uint64
+	set   func(*Values, uint64)
+	most  bool
+	whole func(*tally.Stack) uint64 // the field of a stack in the whole run; nil: the tally lacks it
 }
 
 // number describes a field that is a number of Values.
-func number(of func(*Values) *uint64) fieldInfo {
-	return fieldInfo{func(v *Values) uint64 { return *of(v) }, func(v *Values, n uint64) { *of(v) = n }, false}
+func number(of func(*Values) *uint64, whole func(*tally.Stack) uint64) fieldInfo {
+	return fieldInfo{func(v *Values) uint64 { return *of(v) }, func(v *Values, n uint64) { *of(v) = n }, false, whole}
 }
 
 // most describes a field that is a maximum.
-func most(of func(*Values) *uint64) fieldInfo {
-	f := number(of)
+func most(of func(*Values) *uint64, whole func(*tally.Stack) uint64) fieldInfo {
+	f := number(of, whole)
 	f.most = true
 	return f
 }
 
 // least describes a field that is a minimum of things that are counted: without any it is 0, and so is its column.
-func least(of, counted func(*Values) *uint64) fieldInfo {
+func least(of, counted func(*Values) *uint64, whole func(*tally.Stack) uint64) fieldInfo {
 	return fieldInfo{func(v *Values) uint64 {
 		if *counted(v) == 0 {
 			return 0
@@ -83,10 +84,10 @@ func least(of, counted func(*Values) *uint64) fieldInfo {
 		if n != 0 {
 			*of(v) = ^n
 		}
-	}, true}
+	}, true, whole}
 }
 
-// lifetime describes the part of the sum of lifetimes that counts in units of 2^shift.
+// lifetimePart describes the part of the sum of lifetimes that counts in units of 2^shift.
 func lifetimePart(shift uint, get func(s *tally.Sum) uint64) fieldInfo {
 	return fieldInfo{func(v *Values) uint64 { return get(&v.Lifetime) }, func(v *Values, n uint64) {
 		if shift == 64 {
@@ -94,45 +95,67 @@ func lifetimePart(shift uint, get func(s *tally.Sum) uint64) fieldInfo {
 			return
 		}
 		v.Lifetime.Add(1<<shift, n)
-	}, false}
+	}, false, func(s *tally.Stack) uint64 { return get(&s.Lifetime) }}
 }
 
-func allocationsOf(v *Values) *uint64   { return &v.Allocations }
-func deallocationsOf(v *Values) *uint64 { return &v.Deallocations }
-
 var fieldTable = [fieldCount]fieldInfo{
-	fieldAllocations:    number(allocationsOf),
-	fieldBytes:          number(func(v *Values) *uint64 { return &v.Bytes }),
-	fieldZeroSize:       number(func(v *Values) *uint64 { return &v.ZeroSize }),
-	fieldMinSize:        least(func(v *Values) *uint64 { return &v.MinSize }, allocationsOf),
-	fieldMaxSize:        most(func(v *Values) *uint64 { return &v.MaxSize }),
-	fieldSlack:          number(func(v *Values) *uint64 { return &v.Slack }),
-	fieldReallocations:  number(func(v *Values) *uint64 { return &v.Reallocations }),
-	fieldCopied:         number(func(v *Values) *uint64 { return &v.Copied }),
-	fieldTime:           number(func(v *Values) *uint64 { return &v.Time }),
-	fieldDepth:          most(func(v *Values) *uint64 { return &v.Depth }),
-	fieldDeallocations:  number(deallocationsOf),
-	fieldFreedBytes:     number(func(v *Values) *uint64 { return &v.FreedBytes }),
-	fieldTemporary:      number(func(v *Values) *uint64 { return &v.Temporary }),
-	fieldTemporaryBytes: number(func(v *Values) *uint64 { return &v.TemporaryBytes }),
-	fieldLifetime0:      lifetimePart(0, func(s *tally.Sum) uint64 { return s.Lo & (1<<32 - 1) }),
-	fieldLifetime1:      lifetimePart(32, func(s *tally.Sum) uint64 { return s.Lo >> 32 }),
-	fieldLifetime2:      lifetimePart(64, func(s *tally.Sum) uint64 { return s.Hi }),
-	fieldUntimed:        number(func(v *Values) *uint64 { return &v.Untimed }),
-	fieldMinLifetime:    least(func(v *Values) *uint64 { return &v.MinLifetime }, deallocationsOf),
-	fieldMaxLifetime:    most(func(v *Values) *uint64 { return &v.MaxLifetime }),
-	fieldLiveBytes:      number(func(v *Values) *uint64 { return &v.LiveBytes }),
-	fieldLiveBlocks:     number(func(v *Values) *uint64 { return &v.LiveBlocks }),
-	fieldPeakBytes:      number(func(v *Values) *uint64 { return &v.PeakBytes }),
-	fieldPeakBlocks:     number(func(v *Values) *uint64 { return &v.PeakBlocks }),
-	fieldLeakedBytes:    number(func(v *Values) *uint64 { return &v.LeakedBytes }),
-	fieldLeakedBlocks:   number(func(v *Values) *uint64 { return &v.LeakedBlocks }),
-	fieldMapped:         number(func(v *Values) *uint64 { return &v.Mapped }),
-	fieldMappedPeak:     number(func(v *Values) *uint64 { return &v.MappedPeak }),
-	fieldMappedResident: number(func(v *Values) *uint64 { return &v.MappedResident }),
-	fieldOwnPeak: {func(*Values) uint64 { return 0 }, func(v *Values, n uint64) { v.OwnPeak = n },
-		true},
-	fieldCells: {func(*Values) uint64 { return 1 }, func(*Values, uint64) {}, false},
+	fieldAllocations: number(func(v *Values) *uint64 { return &v.Allocations },
+		func(s *tally.Stack) uint64 { return s.Allocations }),
+	fieldBytes: number(func(v *Values) *uint64 { return &v.Bytes },
+		func(s *tally.Stack) uint64 { return s.Bytes }),
+	fieldZeroSize: number(func(v *Values) *uint64 { return &v.ZeroSize },
+		func(s *tally.Stack) uint64 { return s.ZeroSize }),
+	fieldMinSize: least(func(v *Values) *uint64 { return &v.MinSize }, func(v *Values) *uint64 { return &v.Allocations },
+		func(s *tally.Stack) uint64 {
+			if s.Allocations == 0 {
+				return 0
+			}
+			return ^s.MinSize
+		}),
+	fieldMaxSize: most(func(v *Values) *uint64 { return &v.MaxSize },
+		func(s *tally.Stack) uint64 { return s.MaxSize }),
+	fieldSlack: number(func(v *Values) *uint64 { return &v.Slack },
+		func(s *tally.Stack) uint64 { return s.Slack }),
+	fieldReallocations: number(func(v *Values) *uint64 { return &v.Reallocations },
+		func(s *tally.Stack) uint64 { return s.Reallocations }),
+	fieldCopied: number(func(v *Values) *uint64 { return &v.Copied }, nil),
+	fieldTime:   number(func(v *Values) *uint64 { return &v.Time }, nil),
+	fieldDepth:  most(func(v *Values) *uint64 { return &v.Depth }, nil),
+	fieldDeallocations: number(func(v *Values) *uint64 { return &v.Deallocations },
+		func(s *tally.Stack) uint64 { return s.Deallocations }),
+	fieldFreedBytes: number(func(v *Values) *uint64 { return &v.FreedBytes },
+		func(s *tally.Stack) uint64 { return s.FreedBytes }),
+	fieldTemporary: number(func(v *Values) *uint64 { return &v.Temporary },
+		func(s *tally.Stack) uint64 { return s.Temporary }),
+	fieldTemporaryBytes: number(func(v *Values) *uint64 { return &v.TemporaryBytes },
+		func(s *tally.Stack) uint64 { return s.TemporaryBytes }),
+	fieldLifetime0: lifetimePart(0, func(s *tally.Sum) uint64 { return s.Lo & (1<<32 - 1) }),
+	fieldLifetime1: lifetimePart(32, func(s *tally.Sum) uint64 { return s.Lo >> 32 }),
+	fieldLifetime2: lifetimePart(64, func(s *tally.Sum) uint64 { return s.Hi }),
+	fieldUntimed: number(func(v *Values) *uint64 { return &v.Untimed },
+		func(s *tally.Stack) uint64 { return s.Untimed }),
+	fieldMinLifetime: least(func(v *Values) *uint64 { return &v.MinLifetime },
+		func(v *Values) *uint64 { return &v.Deallocations }, nil),
+	fieldMaxLifetime: most(func(v *Values) *uint64 { return &v.MaxLifetime }, nil),
+	fieldLiveBytes: number(func(v *Values) *uint64 { return &v.LiveBytes },
+		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
+	fieldLiveBlocks: number(func(v *Values) *uint64 { return &v.LiveBlocks },
+		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
+	fieldPeakBytes: number(func(v *Values) *uint64 { return &v.PeakBytes },
+		func(s *tally.Stack) uint64 { return s.LiveAtPeakBytes }),
+	fieldPeakBlocks: number(func(v *Values) *uint64 { return &v.PeakBlocks },
+		func(s *tally.Stack) uint64 { return s.LiveAtPeakBlocks }),
+	fieldLeakedBytes: number(func(v *Values) *uint64 { return &v.LeakedBytes },
+		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
+	fieldLeakedBlocks: number(func(v *Values) *uint64 { return &v.LeakedBlocks },
+		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
+	fieldMapped:         number(func(v *Values) *uint64 { return &v.Mapped }, nil),
+	fieldMappedPeak:     number(func(v *Values) *uint64 { return &v.MappedPeak }, nil),
+	fieldMappedResident: number(func(v *Values) *uint64 { return &v.MappedResident }, nil),
+	fieldOwnPeak: {get: func(*Values) uint64 { return 0 }, set: func(v *Values, n uint64) { v.OwnPeak = n },
+		most: true},
+	fieldCells: {get: func(*Values) uint64 { return 1 }, set: func(*Values, uint64) {},
+		whole: func(*tally.Stack) uint64 { return 1 }},
 }
 
 // fieldsOf are the fields that each metric needs. The first one ranks groups if it alone is the metric.
