@@ -103,6 +103,9 @@ func (m *Moves) Changes(from, to uint64) []Change {
 	codes := m.codes[from:to]
 	sizes := m.bytes[from:to]
 	for i, code := range codes {
+		if code&3 == moveNothing { // perhaps there is no stack at all
+			continue
+		}
 		c, n := &list[code>>2], uint64(sizes[i])
 		switch code & 3 {
 		case moveAlloc:
