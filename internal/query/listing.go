@@ -118,6 +118,12 @@ func (q *Query) Key() string {
 
 // Text returns the name of a group by which rows are matched and sorted: what is shown of it, not shortened.
 func (s *Source) Text(g *Group) string {
+	switch {
+	case g.Unknown && g.By.ofBlocks():
+		return "(no region)"
+	case g.Unknown:
+		return "(no call stack)"
+	}
 	switch g.By {
 	case ByThread:
 		if list := s.Reader.Threads(); int(g.Thread) < len(list) {
@@ -146,6 +152,9 @@ func (s *Source) Text(g *Group) string {
 		if text += more; more == g.File && g.Line > 0 {
 			text += fmt.Sprintf(":%d", g.Line)
 		}
+	}
+	if text == "" {
+		return "(no file)"
 	}
 	return text
 }

@@ -32,9 +32,10 @@ type Trim struct {
 	// the most of the first metric are chosen. By own peaks, which are known only later, those with the most bytes
 	// allocated.
 	Nodes int
-	// Below is a path of groups from the root. The tree is the one below it, with the node at its end as the root. A
-	// Sandwich has no such path.
-	Below []Group
+	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If several
+	// groups have the name, the one with the most of the first metric is meant. The tree is the one below the path, with
+	// the node at its end as the root; without such a path, the root has nothing. A Sandwich ignores it.
+	Below []string
 	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
 	Selves bool
 }
@@ -197,8 +198,8 @@ func (b *builder) explorer(trim Trim, values *Sums) *explorer {
 // run makes the outline of all items.
 func (x *explorer) run() *Outline {
 	root := branch{to: int32(len(x.items)), parent: -1, group: -1}
-	for _, g := range x.trim.Below {
-		root = x.follow(root, g)
+	for _, name := range x.trim.Below {
+		root = x.follow(root, name)
 	}
 	root.parent, root.level = -1, 0
 	if m := x.b.n.a.Metrics[0]; m != OwnPeak && m != Recycling {
@@ -218,16 +219,17 @@ func (x *explorer) run() *Outline {
 	return x.out
 }
 
-// follow returns the branch below another one that has a group; it has no items if there is none.
-func (x *explorer) follow(at branch, g Group) branch {
-	id := slices.Index(x.b.n.groups, g)
+// follow returns the branch below another one that has a name; it has no items and no group if there is none.
+func (x *explorer) follow(at branch, name string) branch {
 	_, parts := x.split(&at)
+	best := branch{group: -1}
 	for _, p := range parts {
-		if int(p.group) == id {
-			return p
+		g := &x.b.n.groups[p.group]
+		if (g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)) && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
+			best = p
 		}
 	}
-	return branch{group: int32(id)}
+	return best
 }
 
 // add adds a branch to the outline, and those below it to the ones that wait.

@@ -108,16 +108,21 @@ func below(t *testing.T, rng *rand.Rand, s *Source, q *Query, shape Shape, full 
 	t.Helper()
 	at := rng.IntN(len(full.Parent))
 	var path []Group
+	var names []string
 	for n := int32(at); full.Parent[n] >= 0; n = full.Parent[n] {
 		path = append(path, full.Groups[full.Group[n]])
 	}
 	slices.Reverse(path)
 	want := full.Tree()
-	for _, g := range path {
-		i := slices.IndexFunc(want.Children, func(n *Node) bool { return n.Group == g })
-		want = want.Children[i]
+	for i, g := range path {
+		k := slices.IndexFunc(want.Children, func(n *Node) bool { return n.Group == g })
+		first := slices.IndexFunc(want.Children, func(n *Node) bool { return n.Function == g.Function })
+		want = want.Children[k]
+		if names = append(names, s.Text(&g)); k == first && g.Function != "" && i%2 == 0 && q.metrics()[0].Sums() {
+			names[i] = g.Function // the largest of those with the name
+		}
 	}
-	got, err := Draw(t.Context(), s, q, shape, Trim{Below: path})
+	got, err := Draw(t.Context(), s, q, shape, Trim{Below: names})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +133,7 @@ func below(t *testing.T, rng *rand.Rand, s *Source, q *Query, shape Shape, full 
 		return
 	}
 	// A share is one of the node at the end of the path.
-	got, err = Draw(t.Context(), s, q, shape, Trim{Below: path, Share: .3})
+	got, err = Draw(t.Context(), s, q, shape, Trim{Below: names, Share: .3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +145,7 @@ func below(t *testing.T, rng *rand.Rand, s *Source, q *Query, shape Shape, full 
 			}
 		}
 	}
-	nowhere, err := Draw(t.Context(), s, q, shape, Trim{Below: append(path, Group{By: q.By, Function: "nowhere"})})
+	nowhere, err := Draw(t.Context(), s, q, shape, Trim{Below: append(names, "nowhere")})
 	if err != nil {
 		t.Fatal(err)
 	}
