@@ -32,6 +32,10 @@ type forest struct {
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
 var keptForests = lru.New[forestKey, *keptForest](64 << 20)
 
+// maxKeptNodes is how many nodes the calling-context tree of a recording may have for its forests to be kept, which
+// take some 60 bytes a node. Those of others have only the stacks that a query counts.
+const maxKeptNodes = 1 << 20
+
 type forestKey struct {
 	s    *Source
 	by   By
@@ -63,7 +67,7 @@ func emptyForest(a *ask) *forest {
 // forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
 func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32) {
 	nodes := make([]int32, n)
-	if a.q.By.ofBlocks() || a.q.Names != nil {
+	if a.q.By.ofBlocks() || a.q.Names != nil || a.Reader.Nodes().Len() > maxKeptNodes {
 		f := emptyForest(a)
 		for i := range nodes {
 			stack, label := leaf(i)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/lru"
 )
@@ -72,7 +73,7 @@ func List(ctx context.Context, s *Source, q *Query) (*Listing, error) {
 		return nil, err
 	}
 	l := &Listing{Answer: r.Answer, rows: r, s: s, orders: map[Order][]int32{{Query: true}: r.order}}
-	r.n.trim()
+	r.trim()
 	if q.Names == nil {
 		keptListings.Put(key, l, l.size())
 	}
@@ -80,13 +81,19 @@ func List(ctx context.Context, s *Source, q *Query) (*Listing, error) {
 }
 
 // trim drops what only the answer needed.
-func (n *nodeSums) trim() { n.self, n.total, n.cells, n.nodes, n.stack = nil, nil, nil, nil, nil }
+func (r *rows) trim() {
+	f := &forest{groups: r.n.groups}
+	if r.nodes != nil {
+		f.parent, f.group = r.n.parent, r.n.group
+	}
+	r.n = &nodeSums{forest: f}
+}
 
-// size returns about how many bytes a listing takes once it was shown in a few orders. A forest counts where it is kept.
+// size returns about how many bytes a listing takes once it was shown in a few orders.
 func (l *Listing) size() int64 {
 	r := l.rows
-	n := int64(len(r.groups))
-	return 8*n*int64(len(r.self.cols)+len(r.total.cols)) + 160*n + 3*4*n + 64*int64(len(r.n.groups))
+	n := int64(len(r.groups)) * (int64(unsafe.Sizeof(Group{})) + 8*int64(len(r.self.cols)+len(r.total.cols)))
+	return n + 4*4*int64(len(r.order)) + 64*int64(len(r.n.groups)) + 8*int64(len(r.n.parent))
 }
 
 // Key returns a text that is the same for queries with the same answer. It does not tell Names apart.
@@ -154,7 +161,7 @@ func (s *Source) Text(g *Group) string {
 		}
 	}
 	if text == "" {
-		return "(no file)"
+		return "(outside of any file)"
 	}
 	return text
 }
