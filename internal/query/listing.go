@@ -254,7 +254,13 @@ func (l *Listing) Page(p PageOf) (*Page, error) {
 		return nil, fmt.Errorf("offset %d and limit %d must not be negative", p.Offset, p.Limit)
 	}
 	list, match := l.order(o), l.matching(p.Match)
-	page := &Page{Table: Table{Answer: l.Answer, Rows: []Row{}}, All: len(list)}
+	room := len(list)
+	if p.Limit > 0 {
+		room = min(room, p.Limit)
+	} else if match != nil {
+		room = 0
+	}
+	page := &Page{Table: Table{Answer: l.Answer, Rows: make([]Row, 0, room)}, All: len(list)}
 	for i := range list {
 		n := list[i]
 		if p.Reverse {

@@ -30,7 +30,8 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 		}
 		return sum.Totals.LiveBytes, from, nil
 	}
-	if err := decodeEnds(ctx, blocks, from, to); err != nil {
+	least := mostInside(blocks, from, to)
+	if err := decodeEnds(ctx, blocks, from, to, least); err != nil {
 		return 0, 0, err
 	}
 	best, at := int64(-1), uint64(0)
@@ -46,6 +47,9 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 			if h.Peak > best {
 				best, where, exact = h.Peak, i, false
 			}
+			continue
+		}
+		if isBelow(blocks, i, least) {
 			continue
 		}
 		live, n := h.Live, h.FirstEvent
@@ -80,12 +84,31 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 	return uint64(max(best, 0)), at, err
 }
 
-// decodeEnds decodes the blocks in which two cuts are at the same time. They are kept for who asks for them next.
-func decodeEnds(ctx context.Context, blocks *recording.EventBlocks, from, to uint64) error {
+// mostInside returns the most bytes that were live in the blocks that are wholly between two cuts; -1 if there is none.
+func mostInside(blocks *recording.EventBlocks, from, to uint64) int64 {
+	most := int64(-1)
+	for i := blocks.At(from); i < blocks.Len() && blocks.Cut(i) <= to; i++ {
+		if h := blocks.Head(i); from <= h.FirstEvent {
+			most = max(most, h.Live, h.Peak)
+		}
+	}
+	return most
+}
+
+// isBelow reports whether less was live in a block, at any time, so that its events need not be read.
+func isBelow(blocks *recording.EventBlocks, i int, bytes int64) bool {
+	h := blocks.Head(i)
+	return !blocks.Folded(i) && max(h.Live, h.Peak) < bytes
+}
+
+// decodeEnds decodes the blocks in which two cuts are at the same time, unless they are below what was live between
+// them. They are kept for who asks for them next.
+func decodeEnds(ctx context.Context, blocks *recording.EventBlocks, from, to uint64, least int64) error {
 	var ends []int
 	for _, cut := range []uint64{from, to} {
 		i := blocks.At(cut)
-		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) && !slices.Contains(ends, i) {
+		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) && !isBelow(blocks, i, least) &&
+			!slices.Contains(ends, i) {
 			ends = append(ends, i)
 		}
 	}
