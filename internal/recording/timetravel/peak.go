@@ -30,8 +30,8 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 		}
 		return sum.Totals.LiveBytes, from, nil
 	}
-	least := mostInside(blocks, from, to)
-	if err := decodeEnds(ctx, blocks, from, to, least); err != nil {
+	inside := mostInside(blocks, from, to)
+	if err := decodeEnds(ctx, blocks, from, to, inside); err != nil {
 		return 0, 0, err
 	}
 	best, at := int64(-1), uint64(0)
@@ -49,7 +49,7 @@ func PeakBetween(ctx context.Context, r *recording.Reader, from, to uint64) (byt
 			}
 			continue
 		}
-		if isBelow(blocks, i, least) {
+		if isBelow(blocks, i, from, inside) {
 			continue
 		}
 		live, n := h.Live, h.FirstEvent
@@ -95,19 +95,21 @@ func mostInside(blocks *recording.EventBlocks, from, to uint64) int64 {
 	return most
 }
 
-// isBelow reports whether less was live in a block, at any time, so that its events need not be read.
-func isBelow(blocks *recording.EventBlocks, i int, bytes int64) bool {
+// isBelow reports whether a block at an end of what is between two cuts need not be read: less was live in it than
+// inside, at any time, or, if it comes after that, not more.
+func isBelow(blocks *recording.EventBlocks, i int, from uint64, inside int64) bool {
 	h := blocks.Head(i)
-	return !blocks.Folded(i) && max(h.Live, h.Peak) < bytes
+	most := max(h.Live, h.Peak)
+	return !blocks.Folded(i) && (most < inside || most == inside && from <= h.FirstEvent)
 }
 
 // decodeEnds decodes the blocks in which two cuts are at the same time, unless they are below what was live between
 // them. They are kept for who asks for them next.
-func decodeEnds(ctx context.Context, blocks *recording.EventBlocks, from, to uint64, least int64) error {
+func decodeEnds(ctx context.Context, blocks *recording.EventBlocks, from, to uint64, inside int64) error {
 	var ends []int
 	for _, cut := range []uint64{from, to} {
 		i := blocks.At(cut)
-		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) && !isBelow(blocks, i, least) &&
+		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) && !isBelow(blocks, i, from, inside) &&
 			!slices.Contains(ends, i) {
 			ends = append(ends, i)
 		}
