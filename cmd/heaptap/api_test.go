@@ -102,7 +102,10 @@ func randomQuestion(rng *rand.Rand) *asking {
 		"top":       func() string { return one("1", "3", "10") },
 		"steps":     func() string { return one("1", "7", "50") },
 		"runtime":   func() string { return "true" },
-		"sort":      func() string { return one(query.RegionOrders()...) },
+		"nodes":     func() string { return one("1", "10", "50") },
+		"below":     func() string { return one("main", "parse", "load", "nothing") },
+		"reverse":   func() string { return "true" },
+		"match":     func() string { return one("a", "PARSE", "/^[lm]/", "libwork", "/(/") },
 		"skip":      func() string { return one("1", "3", "1000") },
 		"limit":     func() string { return one("0", "1", "5", "100") },
 	}
@@ -120,6 +123,10 @@ func randomQuestion(rng *rand.Rand) *asking {
 		}
 	}
 	switch {
+	case q.name == "regions" && rng.IntN(2) == 0:
+		q.values.Set("sort", one(query.RegionOrders()...))
+	case q.name == "top" && rng.IntN(4) == 0:
+		q.values.Set("sort", one("name", "name", "peak"))
 	case q.name == "memory" && rng.IntN(2) == 0:
 		q.values.Set("at", one("50%", "end", "start"))
 	case q.name == "timeline" && (q.values.Has("by") || q.values.Has("metric")):

@@ -68,7 +68,10 @@ export interface Parameters {
     by?: ByName;
     metric?: MetricName[];
     at?: string;
+    sort?: string;
     self?: boolean;
+    reverse?: boolean;
+    match?: string;
     skip?: number;
     limit?: number;
   };
@@ -90,6 +93,8 @@ export interface Parameters {
     of?: string;
     threshold?: string;
     depth?: number;
+    nodes?: number;
+    below?: string[];
   };
   timeline: {
     from?: string;
@@ -170,7 +175,7 @@ export interface Parameters {
     focus?: string;
     ignore?: string;
     hide?: string;
-    sort?: SortName;
+    sort?: string;
     skip?: number;
     limit?: number;
   };
@@ -249,18 +254,6 @@ export type MetricName =
   | "mapped"
   | "mapped-peak"
   | "mapped-resident";
-
-/** The values of the parameter sort. */
-export type SortName =
-  | "begin"
-  | "time"
-  | "allocations"
-  | "deallocations"
-  | "requested"
-  | "added"
-  | "highest"
-  | "lowest"
-  | "largest";
 
 /** The fields that hold texts, outside of tables. In others, a text is a large integer. */
 export const textFields: ReadonlySet<string> = new Set([

@@ -247,7 +247,7 @@ func parameter(p *api.Parameter) object {
 	}
 	o := object{"name": p.Name, "in": "query", "description": p.Text, "schema": schema}
 	if p.Many {
-		o["schema"], o["explode"] = listOf(schema), false
+		o["schema"], o["explode"] = listOf(schema), !p.Split
 	}
 	return o
 }
