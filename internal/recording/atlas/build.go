@@ -150,6 +150,9 @@ func boundsOf(r *recording.Reader, steps int) []timetravel.Bound {
 	if e, ok := r.Ending(); ok {
 		end = max(end, e.End)
 	}
+	if n := len(r.Samples()); n > 0 && r.Live() {
+		end = max(end, r.Samples()[n-1].Time)
+	}
 	list := make([]timetravel.Bound, steps+1)
 	for i := range list {
 		i, n := int64(i), int64(steps)

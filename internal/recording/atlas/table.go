@@ -1,8 +1,6 @@
 package atlas
 
 import (
-	"sort"
-
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
@@ -119,25 +117,48 @@ func (t *table[T]) live(stacks []uint32, moment uint16, list []timetravel.Live) 
 	return list
 }
 
-// add adds what happened before each moment.
-func (t *table[T]) add(sums []Sums, r Ranks, keep func(rank uint32) bool) {
-	low := sort.Search(len(t.rank), func(i int) bool { return t.rank[i] >= r.First })
-	for i := low; i < len(t.rank) && t.rank[i] < r.End; i++ {
-		if keep != nil && !keep(t.rank[i]) {
-			continue
+// add adds what happened before each moment. The ranks rise.
+func (t *table[T]) add(sums []Sums, list []Ranks, keep func(rank uint32) bool) {
+	i := 0
+	for _, r := range list {
+		i = t.from(i, r.First)
+		for ; i < len(t.rank) && t.rank[i] < r.End; i++ {
+			if keep == nil || keep(t.rank[i]) {
+				t.addStack(sums, i)
+			}
 		}
-		var before [columns]T
-		first, end := t.first[i], t.first[i+1]
-		rows := t.sums[first:end]
-		for k, at := range t.at[first:end] {
-			s, row := &sums[at], &rows[k]
-			s[Allocs] += uint64(row[Allocs] - before[Allocs])
-			s[Bytes] += uint64(row[Bytes] - before[Bytes])
-			s[Frees] += uint64(row[Frees] - before[Frees])
-			s[FreedBytes] += uint64(row[FreedBytes] - before[FreedBytes])
-			s[Temporary] += uint64(row[Temporary] - before[Temporary])
-			before = *row
+	}
+}
+
+// from returns the first stack from i on whose rank is not below one. It is most likely near.
+func (t *table[T]) from(i int, rank uint32) int {
+	step := 1
+	for i+step < len(t.rank) && t.rank[i+step] < rank {
+		step *= 2
+	}
+	low, high := i+step/2, min(i+step+1, len(t.rank))
+	for low < high {
+		if mid := int(uint(low+high) >> 1); t.rank[mid] < rank {
+			low = mid + 1
+		} else {
+			high = mid
 		}
+	}
+	return low
+}
+
+func (t *table[T]) addStack(sums []Sums, i int) {
+	var before [columns]T
+	first, end := t.first[i], t.first[i+1]
+	rows := t.sums[first:end]
+	for k, at := range t.at[first:end] {
+		s, row := &sums[at], &rows[k]
+		s[Allocs] += uint64(row[Allocs] - before[Allocs])
+		s[Bytes] += uint64(row[Bytes] - before[Bytes])
+		s[Frees] += uint64(row[Frees] - before[Frees])
+		s[FreedBytes] += uint64(row[FreedBytes] - before[FreedBytes])
+		s[Temporary] += uint64(row[Temporary] - before[Temporary])
+		before = *row
 	}
 }
 
