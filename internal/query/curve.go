@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,13 +36,11 @@ func CurveOf(ctx context.Context, s *Source, q *Query, match func(*Group) bool) 
 	if match != nil {
 		list = c.grouped(s, q).matching(match)
 	}
-	var keep func(rank uint32) bool
 	if f := s.stackFilter(q); f != nil {
-		stacks := c.Stacks()
-		keep = func(rank uint32) bool { return f.keep(stacks[rank]) }
+		list = common(list, c.filtered(f))
 	}
 	sums := make([]atlas.Sums, len(c.Moments()))
-	c.Add(sums, list, keep)
+	c.Add(sums, list)
 	return curveOf(c.Atlas, sums), ctx.Err()
 }
 
@@ -82,6 +79,47 @@ type chart struct {
 	*atlas.Atlas
 	mu      sync.Mutex
 	indexes []*groupIndex // the latest one last
+	filter  *stackFilter  // the latest one
+	kept    []atlas.Ranks // what it keeps
+}
+
+// filtered returns the ranks of the stacks that a filter keeps.
+func (c *chart) filtered(f *stackFilter) []atlas.Ranks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.filter != f {
+		c.filter, c.kept = f, nil
+		for rank, id := range c.Stacks() {
+			if f.keep(id) {
+				c.kept = appendRank(c.kept, uint32(rank))
+			}
+		}
+	}
+	return c.kept
+}
+
+// appendRank appends a rank, which is larger than those in the list.
+func appendRank(list []atlas.Ranks, rank uint32) []atlas.Ranks {
+	if n := len(list); n > 0 && list[n-1].End == rank {
+		list[n-1].End++
+		return list
+	}
+	return append(list, atlas.Ranks{First: rank, End: rank + 1})
+}
+
+// common returns what two lists have in common.
+func common(a, b []atlas.Ranks) (list []atlas.Ranks) {
+	for len(a) > 0 && len(b) > 0 {
+		if r := (atlas.Ranks{First: max(a[0].First, b[0].First), End: min(a[0].End, b[0].End)}); r.First < r.End {
+			list = append(list, r)
+		}
+		if a[0].End < b[0].End {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return list
 }
 
 // grouping says what the groups of frames depend on, Query.Names apart.
@@ -93,6 +131,7 @@ type grouping struct {
 // groupIndex says which stacks each group is on.
 type groupIndex struct {
 	grouping
+	stacks int // of the atlas
 	groups []Group
 	ranks  [][]atlas.Ranks // of each group: they rise and have nothing in common
 }
@@ -128,7 +167,7 @@ func (c *chart) grouped(s *Source, q *Query) *groupIndex {
 // newGroupIndex goes through the tree of the atlas. Of the nodes of a group, the outermost ones count: the others are
 // below them.
 func newGroupIndex(s *Source, a *atlas.Atlas, q *Query, by grouping) *groupIndex {
-	x := &groupIndex{grouping: by}
+	x := &groupIndex{grouping: by, stacks: len(a.Stacks())}
 	ids := make(map[Group]int32)
 	id := func(g Group) int32 {
 		i, ok := ids[g]
@@ -178,25 +217,32 @@ func newGroupIndex(s *Source, a *atlas.Atlas, q *Query, by grouping) *groupIndex
 
 // matching returns the ranks of the stacks on which there is a group that matches.
 func (x *groupIndex) matching(match func(*Group) bool) []atlas.Ranks {
-	var list []atlas.Ranks
-	groups := 0
+	var hits []int
 	for i := range x.groups {
 		if match(&x.groups[i]) {
-			groups++
-			list = append(list, x.ranks[i]...)
+			hits = append(hits, i)
 		}
 	}
-	if groups < 2 {
-		return list
+	switch len(hits) {
+	case 0:
+		return nil
+	case 1:
+		return x.ranks[hits[0]]
 	}
-	// Ranks of two groups have nothing in common, or one contains the other.
-	slices.SortFunc(list, func(a, b atlas.Ranks) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(b.End, a.End))
-	})
-	end := uint32(0)
-	return slices.DeleteFunc(list, func(r atlas.Ranks) bool {
-		inside := r.End <= end
-		end = max(end, r.End)
-		return inside
-	})
+	// Several groups may be on a stack: of each rank, by how many more of their ranges it is in than the one before.
+	more := make([]int32, x.stacks+1)
+	for _, i := range hits {
+		for _, r := range x.ranks[i] {
+			more[r.First]++
+			more[r.End]--
+		}
+	}
+	var list []atlas.Ranks
+	n := int32(0)
+	for rank := range uint32(x.stacks) {
+		if n += more[rank]; n > 0 {
+			list = appendRank(list, rank)
+		}
+	}
+	return list
 }

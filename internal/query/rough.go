@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
@@ -101,6 +103,13 @@ func (a *ask) near(c *atlas.Atlas, cut uint64) (moment int, ok bool, err error) 
 		}
 		return after, true, nil
 	}
+	earliest, latest := a.around(cut)
+	switch {
+	case latest-b.Time <= a.q.Rough:
+		return before, true, nil
+	case f.Time-earliest <= a.q.Rough:
+		return after, true, nil
+	}
 	t, err := a.Reader.TimeAt(cut)
 	if err != nil {
 		return 0, false, err
@@ -111,8 +120,21 @@ func (a *ask) near(c *atlas.Atlas, cut uint64) (moment int, ok bool, err error) 
 	return after, f.Time-t <= a.q.Rough, nil
 }
 
-// changes returns what happened in the range at each stack.
+// around returns between which times the last event before a cut is, without decoding. There is such an event.
+func (a *ask) around(cut uint64) (earliest, latest int64) {
+	blocks := a.Reader.EventBlocks()
+	i := blocks.At(cut - 1)
+	return blocks.Begin(i), blocks.End(i)
+}
+
+// atMoments are the metrics that say what was live at a moment.
+var atMoments = []Metric{Live, LiveBlocks, Peak, PeakBlocks}
+
+// changes returns what happened in the range at each stack; nothing if the metrics do not need it.
 func (a *ask) changes() ([]recording.Change, error) {
+	if !slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !slices.Contains(atMoments, m) }) {
+		return nil, nil
+	}
 	if a.moved != nil {
 		return a.moved.Changes(a.moved.from, a.moved.to), nil
 	}

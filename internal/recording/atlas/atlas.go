@@ -113,11 +113,11 @@ func (a *Atlas) LiveAt(moment int) []timetravel.Live {
 func (a *Atlas) Stacks() []uint32 { return a.stacks }
 
 // Add adds to sums, which has an entry for each moment, what happened since the moment before: at the stacks of some
-// ranks, which rise, or, if keep is not nil, at those of them that it returns true for.
-func (a *Atlas) Add(sums []Sums, list []Ranks, keep func(rank uint32) bool) {
-	a.small.add(sums, list, keep)
-	a.medium.add(sums, list, keep)
-	a.large.add(sums, list, keep)
+// ranks, which rise.
+func (a *Atlas) Add(sums []Sums, list []Ranks) {
+	a.small.add(sums, list)
+	a.medium.add(sums, list)
+	a.large.add(sums, list)
 }
 
 // Size is about how much memory the atlas takes, in bytes.

@@ -269,7 +269,7 @@ func checkTree(t *testing.T, a *Atlas, r *recording.Reader) {
 			t.Fatalf("below node %d (-want +got):\n%s", n.PC, d)
 		}
 		sums := make([]Sums, len(a.moments))
-		a.Add(sums, []Ranks{n.Ranks}, nil)
+		a.Add(sums, []Ranks{n.Ranks})
 		var got, want Sums
 		for _, s := range sums {
 			for k := range s {

@@ -83,7 +83,7 @@ func BenchmarkQuestions(b *testing.B) {
 	b.Run("add", func(b *testing.B) {
 		sums := make([]Sums, len(a.moments))
 		for b.Loop() {
-			a.Add(sums, []Ranks{{End: uint32(len(a.stacks))}}, nil)
+			a.Add(sums, []Ranks{{End: uint32(len(a.stacks))}})
 		}
 	})
 }

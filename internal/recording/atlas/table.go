@@ -118,14 +118,11 @@ func (t *table[T]) live(stacks []uint32, moment uint16, list []timetravel.Live) 
 }
 
 // add adds what happened before each moment. The ranks rise.
-func (t *table[T]) add(sums []Sums, list []Ranks, keep func(rank uint32) bool) {
+func (t *table[T]) add(sums []Sums, list []Ranks) {
 	i := 0
 	for _, r := range list {
-		i = t.from(i, r.First)
-		for ; i < len(t.rank) && t.rank[i] < r.End; i++ {
-			if keep == nil || keep(t.rank[i]) {
-				t.addStack(sums, i)
-			}
+		for i = t.from(i, r.First); i < len(t.rank) && t.rank[i] < r.End; i++ {
+			t.addStack(sums, i)
 		}
 	}
 }
