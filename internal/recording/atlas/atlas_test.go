@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // program is a random program that is recorded.
@@ -27,6 +29,8 @@ type program struct {
 	live   []event.Event // with their allocations' numbers as Ref
 	events []event.Event
 	stacks uint32
+	flags  event.Flags // of allocations and deallocations
+	seldom bool        // run does not begin new blocks of events
 }
 
 // newProgram begins a recording. Ids of stacks are unlike their order in the tree, and some are not in the tree.
@@ -63,10 +67,12 @@ func (p *program) run(n int) {
 			p.live = slices.Delete(p.live, i, i+1)
 			e = event.Event{Time: p.now, Kind: event.Free, Func: event.FreeFunc, Size: b.Size, Stack: b.Stack,
 				Ref: b.Ref, Born: b.Time}
-			if k == 8 {
-				e.Flags = event.Temporary
+			e.Flags = p.flags
+			if k == 8 && p.flags == 0 {
+				e.Flags |= event.Temporary
 			}
 		default:
+			e.Flags = p.flags
 			b := e
 			b.Ref = p.allocs
 			p.allocs++
@@ -76,7 +82,7 @@ func (p *program) run(n int) {
 			p.t.Fatal(err)
 		}
 		p.events = append(p.events, e)
-		if p.rng.IntN(flush) == 0 {
+		if !p.seldom && p.rng.IntN(flush) == 0 {
 			p.flush()
 		}
 	}
@@ -406,6 +412,98 @@ func TestFewerSteps(t *testing.T) {
 	checkMoments(t, a, p.events)
 	for i := range a.ends[1:] {
 		checkRange(t, a, p.events, a.ends[i], a.ends[i+1])
+	}
+}
+
+// TestFolded: where events were folded, steps end where there are answers, and the peak of a range is known or is not.
+func TestFolded(t *testing.T) {
+	t.Parallel()
+	known, unknown, within := 0, 0, 0
+	for seed := range uint64(2) {
+		p := newProgram(t, seed, recording.Options{Fold: recording.Fold{Keep: 4 * time.Millisecond}})
+		p.seldom = true
+		for range 40 {
+			p.run(1500) // a folded block gives at least a page back
+			p.flush()
+		}
+		r := p.finish()
+		detail, _ := r.DetailFrom()
+		if detail == 0 {
+			t.Fatal("nothing was folded")
+		}
+		a, err := Build(t.Context(), r, Options{Steps: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMoments(t, a, p.events)
+		for _, i := range a.Ends() {
+			if before, _ := r.Around(a.moments[i].Cut); before != a.moments[i].Cut {
+				t.Fatalf("a step ends at %d, where there is no answer", a.moments[i].Cut)
+			}
+		}
+		for range 100 {
+			from, to := a.ends[p.rng.IntN(len(a.ends))], a.ends[p.rng.IntN(len(a.ends))]
+			if from > to {
+				from, to = to, from
+			}
+			if a.moments[from].Cut < detail && a.moments[to].Cut > 0 {
+				within++
+			}
+			if _, ok := a.Peak(from, to); ok {
+				known++
+				checkRange(t, a, p.events, from, to)
+				continue
+			}
+			unknown++
+			want, got := scan(p.events, a.moments[from].Cut, a.moments[to].Cut), make(map[uint32]Sums)
+			for _, c := range a.Changes(from, to) {
+				got[c.Stack] = Sums{c.Allocs, c.Bytes, c.Frees, c.FreedBytes, c.Temporary}
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatal(d)
+			}
+		}
+	}
+	if known == 0 || unknown == 0 || within == 0 {
+		t.Errorf("the peak was known %d times, %d times not; %d ranges had folded events", known, unknown, within)
+	}
+}
+
+// TestSampled: samples count as what they stand for.
+func TestSampled(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, 4, recording.Options{})
+	p.flags = event.Sampled
+	p.w.Sampling(event.Sampling{Calls: 3})
+	p.run(1000)
+	r := p.finish()
+	a, err := Build(t.Context(), r, Options{Steps: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocs := uint64(0)
+	for range 30 {
+		from, to := p.rng.IntN(len(a.moments)), p.rng.IntN(len(a.moments))
+		from, to = min(from, to), max(from, to)
+		sum, err := timetravel.Changes(t.Context(), r, a.moments[from].Cut, a.moments[to].Cut)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := make(map[uint32]recording.Change), make(map[uint32]recording.Change)
+		for _, c := range sum.List() {
+			c.Top = 0
+			want[c.Stack] = c
+		}
+		for _, c := range a.Changes(from, to) {
+			got[c.Stack] = c
+			allocs = max(allocs, c.Allocs)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	}
+	if allocs < 100 {
+		t.Errorf("%d allocations of a stack, of 1000 sampled events", allocs)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestDamagedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i < len(whole); i += 1 + len(whole)/100 {
+	for i := 0; i < len(whole); i += 1 + len(whole)/30 {
 		changed := slices.Clone(whole)
 		changed[i] ^= 4
 		for _, b := range [][]byte{changed, whole[:i]} {
