@@ -130,12 +130,13 @@ func (a *ask) around(cut uint64) (earliest, latest int64) {
 // atMoments are the metrics that say what was live at a moment.
 var atMoments = []Metric{Live, LiveBlocks, Peak, PeakBlocks}
 
-// changes returns what happened in the range at each stack; nothing if the metrics do not need it.
+// changes returns what happened in the range at each stack. Of an answer from an atlas, that is nothing if no metric
+// needs it.
 func (a *ask) changes() ([]recording.Change, error) {
-	if !slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !slices.Contains(atMoments, m) }) {
-		return nil, nil
-	}
 	if a.moved != nil {
+		if !slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !slices.Contains(atMoments, m) }) {
+			return nil, nil
+		}
 		return a.moved.Changes(a.moved.from, a.moved.to), nil
 	}
 	sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)

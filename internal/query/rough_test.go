@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -183,17 +184,131 @@ func figures(metrics []Metric, rows []Row, m *model) map[any][2]map[string]float
 	return list
 }
 
-// outline is what the nodes of a tree have of the metrics, by path.
+// outline is what the nodes of a tree have of the metrics, by path. Those that have nothing are left out.
 func outline(metrics []Metric, n *Node) map[string]map[string]float64 {
 	m := make(map[string]map[string]float64)
 	var visit func(path string, n *Node)
 	visit = func(path string, n *Node) {
 		path += read([]Group{n.Group})
-		m[path], m[path+"self"] = only(n.Total, metrics), only(n.Self, metrics)
+		if total := only(n.Total, metrics); slices.Max(slices.Collect(maps.Values(total))) > 0 {
+			m[path], m[path+"self"] = total, only(n.Self, metrics)
+		}
 		for _, c := range n.Children {
 			visit(path, c)
 		}
 	}
 	visit("", n)
 	return m
+}
+
+// TestSampledIsExact: the standard errors of estimates need the events, so answers from samples are not rough. Curves
+// have no errors.
+func TestSampledIsExact(t *testing.T) {
+	t.Parallel()
+	s, _ := sampledSource(t, 2, 250)
+	withAtlas(t, s, 7)
+	table, err := Flat(t.Context(), s, &Query{Range: &Range{From: 10, To: 200}, Rough: s.Profile.Duration})
+	if err != nil || table.Rough || table.Plan != FromEvents || table.From != 10 {
+		t.Errorf("%+v, %v", table.Answer, err)
+	}
+	all, err := Flat(t.Context(), s, &Query{Metrics: []Metric{Live}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := CurveOf(t.Context(), s, &Query{}, nil)
+	if err != nil || c.Live[len(c.Live)-1] != all.Total.LiveBytes {
+		t.Errorf("%+v at the end, want %d, %v", c, all.Total.LiveBytes, err)
+	}
+}
+
+// TestOlderAtlas: an atlas of a recording that has grown since answers as far as it goes.
+func TestOlderAtlas(t *testing.T) {
+	t.Parallel()
+	r, frames := randomProgram(t, 7, 200)
+	if err := r.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	early, err := Open(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer early.Close()
+	a := withAtlas(t, early, 10)
+	for range 200 {
+		r.now += 100
+		r.alloc(0, 1, 8, event.Malloc, 0)
+	}
+	s := r.source(frames)
+	s.UseAtlas(a)
+	for _, c := range []struct {
+		Range
+		plan Plan
+	}{{Range{3, 150}, FromAtlas}, {Range{3, 200}, FromAtlas}, {Range{3, 201}, FromSummaries},
+		{Range{250, 300}, FromSummaries}} {
+		got, err := Flat(t.Context(), s, &Query{Range: &c.Range, Rough: s.Profile.Duration})
+		if err != nil || got.Plan != c.plan || c.plan != FromAtlas && (got.Rough || got.From != c.From) {
+			t.Errorf("%+v: %+v, %v", c, got.Answer, err)
+		}
+	}
+}
+
+// TestExact: what an atlas lacks is answered exactly, of the range that was asked for; so is a range that would be
+// empty, and one of which the ends would move too far.
+func TestExact(t *testing.T) {
+	t.Parallel()
+	s, events := random(t, 6, 120)
+	a := withAtlas(t, s, 4)
+	middle := a.Moments()[a.Ends()[2]].Cut
+	for _, q := range []Query{
+		{Metrics: []Metric{OwnPeak}}, {Metrics: []Metric{Bytes, Leaked}}, {Metrics: []Metric{Slack}},
+		{Metrics: []Metric{Mapped}}, {Threads: []uint32{0}}, {Sizes: &Interval{1, 9}}, {By: ByThread},
+		{By: BySizeClass}, {Rough: 1}, {Range: &Range{middle - 1, middle + 1}},
+	} {
+		if q.Range == nil {
+			q.Range = &Range{5, uint64(len(events)) - 5}
+		}
+		if q.Rough == 0 {
+			q.Rough = s.Profile.Duration
+		}
+		got, err := Flat(t.Context(), s, &q)
+		if err != nil || got.Rough || got.Plan == FromAtlas || got.From != q.Range.From || got.To != q.Range.To {
+			t.Errorf("%+v: %+v, %v", q, got.Answer, err)
+		}
+	}
+	q := &Query{Range: &Range{5, uint64(len(events)) - 5}, Rough: s.Profile.Duration}
+	h, err := Distribute(t.Context(), s, q)
+	if err != nil || h.Rough || h.From != 5 {
+		t.Errorf("histogram: %+v, %v", h.Answer, err)
+	}
+	series, err := Develop(t.Context(), s, q, 3, 2)
+	if err != nil || series.Rough || series.From != 5 {
+		t.Errorf("series: %+v, %v", series.Answer, err)
+	}
+	if _, err := Events(t.Context(), s, q, func(n, _ uint64, _ *event.Event) error {
+		if n < 5 {
+			t.Errorf("event %d", n)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNearestCut: times become cuts of the atlas without decoding, if they are near one.
+func TestNearestCut(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 6, 250)
+	if _, ok := s.NearestCut(0, 1<<60); ok {
+		t.Error("a cut of no atlas")
+	}
+	a := withAtlas(t, s, 8)
+	for _, i := range a.Ends() {
+		m := a.Moments()[i]
+		if cut, ok := s.NearestCut(m.Time, 0); !ok || cut != m.Cut {
+			t.Errorf("at %d: %d, %v", m.Time, cut, ok)
+		}
+	}
+	if _, ok := s.NearestCut(a.Moments()[0].Time+20, 10); ok {
+		t.Error("a cut that is not near")
+	}
 }

@@ -35,11 +35,22 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // Build makes the atlas of a recording, which must not be refreshed meanwhile. It uses one processor. The error is that
 // of ctx if it was cancelled, else an *UnavailableError.
 func Build(ctx context.Context, r *recording.Reader, o Options) (*Atlas, error) {
-	raw, err := pack(ctx, r, o)
-	if err != nil {
-		return nil, err
+	_, a, err := build(ctx, r, o)
+	return a, err
+}
+
+// build makes an atlas, and the contents of its file.
+func build(ctx context.Context, r *recording.Reader, o Options) (raw []byte, a *Atlas, err error) {
+	if raw, err = pack(ctx, r, o); err == nil {
+		a, err = unpack(raw, r.Nodes())
 	}
-	return unpack(raw, r.Nodes())
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, nil, &UnavailableError{r.Name(), err}
+	}
+	return raw, a, nil
 }
 
 func (o *Options) bytes() int64 {
@@ -67,10 +78,7 @@ func pack(ctx context.Context, r *recording.Reader, o Options) ([]byte, error) {
 			err = nil
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return nil, &UnavailableError{r.Name(), err}
+	return nil, err
 }
 
 // suits returns why a recording has no atlas.
@@ -249,7 +257,10 @@ func (b *builder) divide(i int, enough int64) (list []*span, err error) {
 		return nil, b.blocks.FoldedError(b.blocks.Head(i).FirstEvent)
 	}
 	live := b.blocks.Head(i).Live
-	last := b.last
+	last := int64(0) // time of the event before
+	if i > 0 {
+		last = b.blocks.End(i - 1)
+	}
 	var s *span
 	peak := 0 // how many of the events of the span are before its peak
 	done := func() {
@@ -339,10 +350,11 @@ func (b *builder) endStep(time int64) error {
 }
 
 // peakOf returns the most bytes that were live at any cut of a piece.
-func (b *builder) peakOf(p *piece) (peak int64) {
+func (b *builder) peakOf(p *piece) int64 {
 	if p.span != nil {
 		return p.span.peak
 	}
+	peak := int64(math.MinInt64)
 	for i := p.first; i < p.end; i++ {
 		peak = max(peak, b.blocks.Head(i).Live, b.blocks.Head(i).Peak)
 	}

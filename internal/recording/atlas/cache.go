@@ -77,12 +77,11 @@ func (c *Cache) Load(ctx context.Context, r *recording.Reader, o Options) (*Atla
 	if a, ok := c.find(r, id); ok {
 		return a, nil
 	}
-	raw, err := pack(ctx, r, o)
-	if err != nil {
-		return nil, err
+	raw, a, err := build(ctx, r, o)
+	if err == nil {
+		c.keep(id, raw)
 	}
-	c.keep(id, raw)
-	return unpack(raw, r.Nodes())
+	return a, err
 }
 
 // find returns the atlas that is kept of a recording.
