@@ -3,12 +3,15 @@ package query
 import (
 	"errors"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/atlas"
 )
 
 // TestCurve compares curves of random filters and groups with a scan of all events.
@@ -133,4 +136,40 @@ func TestNoCurve(t *testing.T) {
 	if err := ask(Query{}); !errors.Is(err, ErrNoCurve) {
 		t.Errorf("without an atlas any more: %v", err)
 	}
+}
+
+// TestCurvesAtOnce: curves, rough answers and a newer atlas do not get into each other's way.
+func TestCurvesAtOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 5, 250)
+	withAtlas(t, s, 50)
+	newer, err := atlas.Build(t.Context(), s.Reader, atlas.Options{Steps: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(i int) (*Curve, error) {
+		q := &Query{By: By(i % 3)}
+		if i%2 == 0 {
+			q.Focus = regexp.MustCompile([]string{"a", "b|c", "x\\.c"}[i/2%3])
+		}
+		return CurveOf(t.Context(), s, q, func(g *Group) bool { return g.Module != "" })
+	}
+	var want [18]*Curve
+	for i := range want {
+		if want[i], err = ask(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for i := range want {
+		all.Go(func() {
+			if i == 9 {
+				s.UseAtlas(newer)
+			}
+			if got, err := ask(i); err != nil || !cmp.Equal(got, want[i]) {
+				t.Errorf("curve %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -97,7 +97,7 @@ func (a *ask) near(c *atlas.Atlas, cut uint64) (moment int, ok bool, err error) 
 		return before, ok, nil
 	}
 	b, f := &c.Moments()[before], &c.Moments()[after]
-	if f.Time-b.Time <= a.q.Rough { // both are near enough, and the time of the cut, which takes decoding, is not needed
+	if f.Time-b.Time <= a.q.Rough { // both are near enough, and the cut's time, which takes decoding, is not needed
 		if cut-b.Cut < f.Cut-cut {
 			return before, true, nil
 		}

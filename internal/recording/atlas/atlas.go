@@ -126,9 +126,13 @@ func (a *Atlas) Size() int64 {
 		a.medium.size() + a.large.size()
 }
 
-// unpack makes an atlas of the contents of a file. nodes is the tree of the stacks.
-func unpack(contents []byte, nodes *recording.Table[event.Node]) (*Atlas, error) {
+// unpack makes an atlas of the contents of a file, if its entries take no more than limit bytes. nodes is the tree of
+// the stacks.
+func unpack(contents []byte, nodes *recording.Table[event.Node], limit int64) (*Atlas, error) {
 	c, err := readContents(contents, nodes)
+	if err == nil && c.size() > limit {
+		err = errTooLarge
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // program is a random program that is recorded.
@@ -324,6 +325,21 @@ func TestUnavailable(t *testing.T) {
 	_, err := Build(t.Context(), empty, Options{})
 	var u *UnavailableError
 	if !errors.As(err, &u) || err.Error() != "a.htap has no atlas: it has no events" {
+		t.Errorf("%v", err)
+	}
+	merged := filepath.Join(t.TempDir(), "merged.htap")
+	if err := recording.WriteMerged(merged, &recording.Sums{Tally: &tally.Summary{},
+		Merged: &recording.Merged{Inputs: []recording.Input{{File: "a"}, {File: "b"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := recording.Open(merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	_, err = Build(t.Context(), m, Options{})
+	var why *recording.MergedError
+	if !errors.As(err, &u) || !errors.As(err, &why) {
 		t.Errorf("%v", err)
 	}
 	p := newProgram(t, 2, recording.Options{})

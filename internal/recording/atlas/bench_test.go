@@ -32,7 +32,7 @@ func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		var err error
 		if raw, err = pack(b.Context(), r, Options{}); err == nil {
-			a, err = unpack(raw, r.Nodes())
+			a, err = unpack(raw, r.Nodes(), DefaultBytes)
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -53,14 +53,14 @@ func BenchmarkQuestions(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := unpack(raw, r.Nodes())
+	a, err := unpack(raw, r.Nodes(), DefaultBytes)
 	if err != nil {
 		b.Fatal(err)
 	}
 	middle, end := a.ends[len(a.ends)/2], a.ends[len(a.ends)*3/4]
 	b.Run("unpack", func(b *testing.B) {
 		for b.Loop() {
-			if a, err = unpack(raw, r.Nodes()); err != nil {
+			if a, err = unpack(raw, r.Nodes(), DefaultBytes); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -42,7 +42,7 @@ func Build(ctx context.Context, r *recording.Reader, o Options) (*Atlas, error) 
 // build makes an atlas, and the contents of its file.
 func build(ctx context.Context, r *recording.Reader, o Options) (raw []byte, a *Atlas, err error) {
 	if raw, err = pack(ctx, r, o); err == nil {
-		a, err = unpack(raw, r.Nodes())
+		a, err = unpack(raw, r.Nodes(), o.bytes())
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()

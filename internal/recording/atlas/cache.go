@@ -74,7 +74,7 @@ func (c *Cache) Load(ctx context.Context, r *recording.Reader, o Options) (*Atla
 	if err != nil {
 		return Build(ctx, r, o)
 	}
-	if a, ok := c.find(r, id); ok {
+	if a, ok := c.find(r, id, o.bytes()); ok {
 		return a, nil
 	}
 	raw, a, err := build(ctx, r, o)
@@ -85,7 +85,7 @@ func (c *Cache) Load(ctx context.Context, r *recording.Reader, o Options) (*Atla
 }
 
 // find returns the atlas that is kept of a recording.
-func (c *Cache) find(r *recording.Reader, id []byte) (*Atlas, bool) {
+func (c *Cache) find(r *recording.Reader, id []byte, limit int64) (*Atlas, bool) {
 	f, err := c.dir.OpenFile(fileOf(id), os.O_RDONLY)
 	if err != nil {
 		return nil, false
@@ -99,7 +99,7 @@ func (c *Cache) find(r *recording.Reader, id []byte) (*Atlas, bool) {
 	if err != nil {
 		return nil, false
 	}
-	a, err := unpack(raw, r.Nodes())
+	a, err := unpack(raw, r.Nodes(), limit)
 	if err != nil {
 		return nil, false
 	}

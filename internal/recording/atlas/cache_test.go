@@ -134,7 +134,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		a, err := unpack(raw, r.Nodes())
+		a, err := unpack(raw, r.Nodes(), DefaultBytes)
 		if err != nil {
 			return
 		}
