@@ -3,12 +3,15 @@ package query
 import (
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 )
 
@@ -311,4 +314,82 @@ func TestNearestCut(t *testing.T) {
 	if _, ok := s.NearestCut(a.Moments()[0].Time+20, 10); ok {
 		t.Error("a cut that is not near")
 	}
+}
+
+// TestRoughOfRecordings compares rough answers with exact ones in the recording of a server, and in the one that
+// HEAPTAP_RECORDING names. Ends may move by a pixel.
+func TestRoughOfRecordings(t *testing.T) {
+	t.Parallel()
+	server := filepath.Join(t.TempDir(), "server.htap")
+	profiletest.Server(t, server)
+	paths := []string{server}
+	if path := os.Getenv("HEAPTAP_RECORDING"); path != "" {
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		s, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		a := withAtlas(t, s, 0)
+		rng := rand.New(rand.NewPCG(3, 5))
+		fromAtlas := 0
+		for range 20 {
+			from, to := rng.Uint64N(s.last+1), rng.Uint64N(s.last+1)
+			q := &Query{Range: &Range{min(from, to), max(from, to)}, Rough: s.Pixel()}
+			for _, m := range Metrics() {
+				if m.inAtlas() {
+					q.Metrics = append(q.Metrics, m)
+				}
+			}
+			got, err := Flat(t.Context(), s, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkMoved(t, a, q, &got.Answer, s.last)
+			if got.Plan != FromAtlas {
+				continue
+			}
+			fromAtlas++
+			there := *q
+			there.Range, there.At, there.Rough = &Range{got.From, got.To}, &got.At, 0
+			want, err := Flat(t.Context(), s, &there)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(figures(want.Metrics, want.Rows, nil), figures(got.Metrics, got.Rows, nil)); d != "" {
+				t.Fatalf("%s, %+v:\n%s", path, got.Answer, d)
+			}
+			if want.Begin != got.Begin || want.Span != got.Span || want.PeakAt != got.PeakAt {
+				t.Fatalf("%s: %+v, want %+v", path, got.Answer, want.Answer)
+			}
+			for _, end := range [][2]uint64{{q.Range.From, got.From}, {q.Range.To, got.To}} {
+				if span := spanOf(t, s, min(end[0], end[1]), max(end[0], end[1])); span > s.Pixel() {
+					t.Errorf("%s: %d was moved to %d, past events in %d ns; a pixel is %d", path, end[0], end[1],
+						span, s.Pixel())
+				}
+			}
+		}
+		if fromAtlas == 0 {
+			t.Errorf("%s: the atlas answered nothing", path)
+		}
+	}
+}
+
+// spanOf returns the time from the first to the last event between two cuts, ns.
+func spanOf(t *testing.T, s *Source, from, to uint64) int64 {
+	t.Helper()
+	if from == to {
+		return 0
+	}
+	first, err := s.Reader.TimeAt(from + 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := s.Reader.TimeAt(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last - first
 }
