@@ -22,6 +22,7 @@ import (
 	"github.com/heaptap/heaptap/internal/browser"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/serve"
 	"github.com/heaptap/heaptap/ui"
 )
@@ -102,12 +103,15 @@ func (o *openFlags) run(cmd *cobra.Command, args []string) error {
 	defer server.Close()
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
+	atlases, _ := atlas.OpenCache(atlas.Dir()) // without it, they are made again
+	defer atlases.Close()
 	answers, err := api.New(ctx, api.Options{
 		Version:  version(),
 		Finder:   &input.Finder{Version: version(), Say: sayTo(cmd)},
 		Args:     args,
 		ReadOnly: o.readOnly,
 		NoSource: o.noSource,
+		Atlases:  atlases,
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

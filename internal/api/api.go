@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/recording/atlas"
 )
 
 // Options say what an API answers questions about, and what it may do.
@@ -26,6 +27,7 @@ type Options struct {
 	Args     []string      // what the user named; nil: the last run made here
 	ReadOnly bool          // no notes are written
 	NoSource bool          // no source files are read
+	Atlases  *atlas.Cache  // keeps atlases between sessions; nil: nothing does. The API does not close it
 }
 
 // API answers questions about the recordings of a session. It is an http.Handler for the paths below /api/v1/.
@@ -34,6 +36,7 @@ type API struct {
 	shelf   *shelf
 	lanes   *lanes
 	cache   *cache
+	atlases atlases
 	mux     *http.ServeMux
 	writing sync.Mutex // held while notes are written
 
@@ -54,7 +57,8 @@ func New(ctx context.Context, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
-		mux: http.NewServeMux()}
+		atlases: atlases{o.Atlases, make(chan struct{}, 1)}, mux: http.NewServeMux()}
+	shelf.made = func(opened *opened) { a.workers.Go(func() { a.chart(opened) }) }
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)

@@ -32,10 +32,10 @@ type asked struct {
 	question.Trimming
 	question.Sorting // sort is also of regions
 
-	up, stack, runtime bool
-	of, function       string
-	top, steps, line   int
-	file               int // number of a source file; -1: none
+	up, stack, runtime  bool
+	of, function, rough string
+	top, steps, line    int
+	file                int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
 }
@@ -88,13 +88,15 @@ var Parameters = []Parameter{
 	text("threshold", "leave out functions with less than this share of the whole: 0.5%",
 		func(a *asked) *string { return &a.Threshold }),
 	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.Depth }),
-	number("nodes", "show only so many nodes, those that count most; 0: as many as an answer may have, 100,000", maxNodes,
-		func(a *asked) *int { return &a.Nodes }),
+	number("nodes", "show only so many nodes, those that count most; 0: as many as an answer may have, 100,000",
+		maxNodes, func(a *asked) *int { return &a.Nodes }),
 	path("below", "show the tree below this function, with shares of it; repeated: below a path from the root",
 		func(a *asked) *[]string { return &a.Below }),
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
 	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
 		func(a *asked) *int { return &a.steps }),
+	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
+		func(a *asked) *string { return &a.rough }),
 	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
 	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
 	number("file", "the number of a source file, as the question files lists it", 1<<31-1,

@@ -2,12 +2,15 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/source"
@@ -48,10 +51,11 @@ var Questions = []Question{
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
 		preset: func(a *asked) { a.top = 5 }, answer: report},
 	{Name: "top", Text: "a table: a row for each function, line, module, thread ...", Command: "top",
-		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "skip", "limit"), Answers: answers[answer.Top](),
+		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "rough", "skip",
+			"limit"), Answers: answers[answer.Top](),
 		preset: grouped(query.ByFunction, 20, query.Peak, query.Bytes, query.Leaked), ask: top},
 	{Name: "tree", Text: "the call tree; with of, the callers and the callees of functions", Command: "tree",
-		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below"),
+		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below", "rough"),
 		Answers:    append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
 		preset: func(a *asked) {
 			grouped(query.ByFunction, 0, query.Peak)(a)
@@ -63,6 +67,20 @@ var Questions = []Question{
 		preset: func(a *asked) {
 			grouped(query.ByStack, 0, query.Peak)(a)
 			a.top = -1
+		}},
+	{Name: "curve", Text: "how what a filter selects, or functions, developed over the whole run: from the atlas",
+		Parameters: []string{"module", "focus", "ignore", "hide", "by", "of"}, Answers: answers[answer.Curve](),
+		preset: grouped(query.ByFunction, 0),
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			match, err := c.matching()
+			if err != nil {
+				return nil, err
+			}
+			x, err := curve(ctx, c, q, match)
+			if err != nil {
+				return nil, err
+			}
+			return answer.NewCurve(c.s, x), nil
 		}},
 	{Name: "hist", Text: "how sizes and lifetimes are distributed", Command: "hist",
 		Parameters: with(filters, paged...), Answers: answers[answer.Hist](),
@@ -176,10 +194,42 @@ func (q *Question) put(ctx context.Context, c *call) (any, error) {
 // query makes the query.
 func (c *call) query() (*query.Query, error) {
 	q, err := c.Query(c.s)
-	if err == nil {
-		q.Progress = c.progress
+	if err != nil {
+		return nil, err
 	}
-	return q, err
+	q.Progress = c.progress
+	if q.Rough, err = c.roughly(); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// roughly is by how many ns the ends of the range may move.
+func (c *call) roughly() (int64, error) {
+	switch c.rough {
+	case "":
+		return 0, nil
+	case "pixel":
+		return c.s.Pixel(), nil
+	}
+	ns, err := humanize.ParseDuration(c.rough)
+	if err != nil || ns > math.MaxInt64 {
+		return 0, badParameter("rough", fmt.Sprintf("%q is not a duration", c.rough),
+			"write pixel, or a time such as 10ms")
+	}
+	return int64(ns), nil
+}
+
+// matching returns what tells the functions that of is about; nil: it is about none.
+func (c *call) matching() (func(g *query.Group) bool, error) {
+	if c.of == "" {
+		return nil, nil
+	}
+	match, err := question.Pattern(c.of)
+	if err != nil {
+		return nil, err
+	}
+	return func(g *query.Group) bool { return g.Function != "" && match.MatchString(g.Function) }, nil
 }
 
 func report(ctx context.Context, c *call) (any, error) {
@@ -233,13 +283,11 @@ func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
 			return nil, badParameter("of", "of excludes up and below", "of shows callers and callees")
 		}
 		trim.Nodes /= 2 // on each side
-		match, err := question.Pattern(c.of)
+		match, err := c.matching()
 		if err != nil {
 			return nil, err
 		}
-		t, err := query.Sandwich(ctx, c.s, q, func(g *query.Group) bool {
-			return g.Function != "" && match.MatchString(g.Function)
-		}, trim)
+		t, err := query.Sandwich(ctx, c.s, q, match, trim)
 		if err != nil {
 			return nil, err
 		}

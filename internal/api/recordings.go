@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/answer"
@@ -31,6 +32,8 @@ type shelf struct {
 	finder *input.Finder
 	// every is how often a recording that is still being written is looked at again, at most.
 	every time.Duration
+	// made is called for each recording that was opened; nil: by nobody.
+	made func(o *opened)
 
 	ready  chan struct{} // closed once the runs have been read; the next three are not changed afterwards
 	failed error         // why they could not be
@@ -74,8 +77,10 @@ type opened struct {
 	source     *query.Source
 	identity   string
 	generation uint64
-	bytes      int       // about how many it takes
-	checked    time.Time // when it was known to be current
+	bytes      int           // about how many it takes
+	checked    time.Time     // when it was known to be current
+	atlas      atomic.Uint32 // its state
+	atlasBytes int64
 	users      int
 	stale      bool // it is closed once nobody uses it
 
@@ -307,7 +312,11 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	return s.put(e, source), nil
+	o := s.put(e, source)
+	if s.made != nil {
+		s.made(o)
+	}
+	return o, nil
 }
 
 // unchanged returns the recording if it is open, and is what was read again; else nil.

@@ -17,6 +17,8 @@ export interface Answers {
   tree: Tree | Sandwich;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;
+  /** how what a filter selects, or functions, developed over the whole run: from the atlas */
+  curve: Curve;
   /** how sizes and lifetimes are distributed */
   hist: Hist;
   /** what each thread allocated, and who freed it */
@@ -72,6 +74,7 @@ export interface Parameters {
     self?: boolean;
     reverse?: boolean;
     match?: string;
+    rough?: string;
     skip?: number;
     limit?: number;
   };
@@ -95,6 +98,7 @@ export interface Parameters {
     depth?: number;
     nodes?: number;
     below?: string[];
+    rough?: string;
   };
   timeline: {
     from?: string;
@@ -112,6 +116,14 @@ export interface Parameters {
     top?: number;
     steps?: number;
     stack?: boolean;
+  };
+  curve: {
+    module?: string[];
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    of?: string;
   };
   hist: {
     from?: string;
@@ -389,6 +401,19 @@ export interface CrossingColumns {
   bytes: Numbers;
 }
 
+export interface Curve {
+  format_version: number;
+  recording: Recording;
+  times_ns: Numbers;
+  events: Numbers;
+  most_live_bytes: Numbers;
+  live_bytes: Numbers;
+  live_blocks: Numbers;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+}
+
 export interface DataFileColumns {
   rows: number;
   module: Texts;
@@ -515,6 +540,7 @@ export interface Hist {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -582,6 +608,7 @@ export interface Leaks {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -855,6 +882,7 @@ export interface Regions {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -993,6 +1021,7 @@ export interface Sandwich {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1108,6 +1137,7 @@ export interface SourceText {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1207,6 +1237,7 @@ export interface StackTimeline {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1314,6 +1345,7 @@ export interface Threads {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1333,6 +1365,7 @@ export interface Timeline {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1373,6 +1406,7 @@ export interface Top {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1410,6 +1444,7 @@ export interface Tree {
   format_version: number;
   recording: Recording;
   plan: string;
+  rough?: boolean;
   missing?: string;
   range: Range;
   metrics: MetricColumns;

@@ -62,7 +62,10 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 	check := func(path, schema string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/"+path, nil))
+		for ask := true; ask; ask = strings.Contains(w.Body.String(), `"not-ready"`) {
+			w = httptest.NewRecorder()
+			a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/"+path, nil))
+		}
 		lines := strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n")
 		last := lines[len(lines)-1]
 		if strings.HasPrefix(last, `{"error"`) {
