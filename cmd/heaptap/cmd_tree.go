@@ -61,7 +61,7 @@ or below a path of them.
 		}
 		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			if of != "" {
-				t, err := query.Sandwich(cmd.Context(), s, about, func(g *query.Group) bool {
+				t, err := query.DrawSandwich(cmd.Context(), s, about, func(g *query.Group) bool {
 					return g.Function != "" && pattern.MatchString(g.Function)
 				}, trim)
 				if err != nil {
@@ -70,24 +70,24 @@ or below a path of them.
 				if q.json {
 					return answer.Write(w, answer.NewSandwich(s, t, about.By))
 				}
-				return view.Sandwich(w, s, t, trim, o)
+				return view.Sandwich(w, s, t.Tree(), trim, o)
 			}
-			shape, build := "top-down", query.TopDown
+			name, shape := "top-down", query.Down
 			if up {
-				shape, build = "bottom-up", query.BottomUp
+				name, shape = "bottom-up", query.Up
 			}
-			t, err := build(cmd.Context(), s, about, trim)
+			t, err := query.Draw(cmd.Context(), s, about, shape, trim)
 			if err != nil {
 				return err
 			}
-			if cut.Below != nil && t.Root.Total == (query.Values{}) {
+			if cut.Below != nil && t.Total.Values(0) == (query.Values{}) {
 				return fmt.Errorf("tree: --below: nothing was counted below %s; \"heaptap tree\" without --below shows "+
 					"what the tree begins with", strings.Join(cut.Below, " > "))
 			}
 			if q.json {
-				return answer.Write(w, answer.NewTree(s, t, about.By, shape))
+				return answer.Write(w, answer.NewTree(s, t, about.By, name))
 			}
-			return view.Tree(w, s, t, up, trim, o)
+			return view.Tree(w, s, &query.Tree{Answer: t.Answer, Root: t.Tree()}, up, trim, o)
 		})
 	}
 	return cmd

@@ -45,8 +45,19 @@ type Metric struct {
 // Values are metrics by name, made on demand. A metric that is an estimate comes with NAME_standard_error; one that is
 // not known is null. The zero Values has no metrics.
 type Values struct {
-	of *query.Answer
-	v  *query.Values
+	of   *query.Answer
+	v    *query.Values // nil: they are a row of sums
+	sums *query.Sums
+	row  int
+}
+
+// all returns all values.
+func (v Values) all() *query.Values {
+	if v.v != nil {
+		return v.v
+	}
+	x := v.sums.Values(v.row)
+	return &x
 }
 
 const errorSuffix = "_standard_error"
@@ -71,18 +82,25 @@ func (v Values) Cells(list []columns.Cell) []columns.Cell {
 		return list
 	}
 	for _, m := range v.of.Metrics {
-		switch n, whole := m.Integer(v.v); {
+		if v.sums != nil && !v.of.Sampled {
+			if column, ok := v.sums.Column(m); ok {
+				list = append(list, columns.Uint(column[v.row]))
+				continue
+			}
+		}
+		all := v.all()
+		switch n, whole := m.Integer(all); {
 		case v.of.Sampled && !m.OfSamples():
 			list = append(list, columns.Cell{})
 		case whole:
 			list = append(list, columns.Uint(n))
 		default:
-			list = append(list, columns.Real(m.Of(v.v, v.of.Span)))
+			list = append(list, columns.Real(m.Of(all, v.of.Span)))
 		}
 		if !v.of.Sampled {
 			continue
 		}
-		if e, ok := m.StandardError(v.v, v.of.Span); ok {
+		if e, ok := m.StandardError(all, v.of.Span); ok {
 			list = append(list, columns.Real(e))
 		} else {
 			list = append(list, columns.Cell{})
@@ -96,17 +114,17 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	if v.of == nil {
 		return []byte("{}"), nil
 	}
-	fields := make(map[string]any, len(v.of.Metrics))
+	fields, all := make(map[string]any, len(v.of.Metrics)), v.all()
 	for _, m := range v.of.Metrics {
-		if e, ok := m.StandardError(v.v, v.of.Span); ok {
+		if e, ok := m.StandardError(all, v.of.Span); ok {
 			fields[m.String()+errorSuffix] = e
 		}
 		if v.of.Sampled && !m.OfSamples() {
 			fields[m.String()] = nil
-		} else if n, ok := m.Integer(v.v); ok {
+		} else if n, ok := m.Integer(all); ok {
 			fields[m.String()] = n
 		} else {
-			fields[m.String()] = m.Of(v.v, v.of.Span)
+			fields[m.String()] = m.Of(all, v.of.Span)
 		}
 	}
 	return json.Marshal(fields)
@@ -126,7 +144,7 @@ func newHead(s *query.Source, a *query.Answer) Head {
 	return j
 }
 
-func newValues(a *query.Answer, v *query.Values) Values { return Values{a, v} }
+func newValues(a *query.Answer, v *query.Values) Values { return Values{of: a, v: v} }
 
 func newRange(a *query.Answer) Range { return Range{a.From, a.To, a.Begin, a.Span, a.At} }
 

@@ -23,8 +23,8 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 	return map[string]any{
 		"top.json":       NewTop(s, a.Top, query.ByFunction, Page{}),
 		"top-stack.json": NewTop(s, a.Stacks, query.ByStack, Page{}),
-		"tree.json":      NewTree(s, a.Tree, query.ByFunction, "top-down"),
-		"sandwich.json":  NewSandwich(s, a.Sandwich, query.ByLine),
+		"tree.json":      NewTree(s, a.Outline, query.ByFunction, "top-down"),
+		"sandwich.json":  NewSandwich(s, a.Sides, query.ByLine),
 		"timeline.json":  NewTimeline(s, a.Series),
 		"hist.json":      NewHist(s, a.Hist, Page{}),
 		"threads.json":   NewThreads(s, a.Threads, Page{}),

@@ -1,6 +1,10 @@
 package answer
 
-import "github.com/heaptap/heaptap/internal/query"
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
 
 // Tree is a call tree.
 type Tree struct {
@@ -20,8 +24,8 @@ type Node struct {
 }
 
 // NewTree makes the answer.
-func NewTree(s *query.Source, t *query.Tree, by query.By, shape string) *Tree {
-	return &Tree{newHead(s, &t.Answer), by.String(), shape, newNodes(s, &t.Answer, t.Root)}
+func NewTree(s *query.Source, o *query.Outline, by query.By, shape string) *Tree {
+	return &Tree{newHead(s, &o.Answer), by.String(), shape, newNodes(s, &o.Answer, o)}
 }
 
 // Sandwich is the callers and the callees of functions.
@@ -36,7 +40,7 @@ type Sandwich struct {
 }
 
 // NewSandwich makes the answer.
-func NewSandwich(s *query.Source, t *query.SandwichTree, by query.By) *Sandwich {
+func NewSandwich(s *query.Source, t *query.SandwichOutline, by query.By) *Sandwich {
 	groups := []Group{}
 	for i := range t.Groups {
 		groups = append(groups, newGroup(s, &t.Groups[i], nil))
@@ -45,27 +49,32 @@ func NewSandwich(s *query.Source, t *query.SandwichTree, by query.By) *Sandwich 
 		newValues(&t.Answer, &t.Totals), newNodes(s, &t.Answer, t.Callers), newNodes(s, &t.Answer, t.Callees)}
 }
 
-func newNodes(s *query.Source, a *query.Answer, root *query.Node) []Node {
+// newNodes returns the nodes in the order of a walk. Those of one group share it.
+func newNodes(s *query.Source, a *query.Answer, o *query.Outline) []Node {
+	groups := make([]*Group, len(o.Groups))
+	for i := range groups {
+		g := newGroup(s, &o.Groups[i], nil)
+		groups[i] = &g
+	}
 	type work struct {
-		n      *query.Node
+		node   int32
 		parent int
 	}
-	list := []Node{}
-	groups := map[query.Group]*Group{} // most nodes have one that others have, too
-	todo := []work{{root, -1}}
+	kids := o.Children()
+	list := make([]Node, 0, len(o.Parent))
+	todo := []work{{0, -1}}
 	for len(todo) > 0 {
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		j := Node{Parent: w.parent, Self: newValues(a, &w.n.Self), Total: newValues(a, &w.n.Total), Folded: w.n.Folded}
-		if w.parent >= 0 || w.n.Group != (query.Group{}) {
-			if j.Group = groups[w.n.Group]; j.Group == nil {
-				g := newGroup(s, &w.n.Group, nil)
-				j.Group, groups[w.n.Group] = &g, &g
-			}
+		i := int(w.node)
+		j := Node{Parent: w.parent, Self: Values{of: a, sums: o.Self, row: i}, Total: Values{of: a, sums: o.Total, row: i},
+			Folded: int(o.Folded[i])}
+		if g := o.Group[i]; g >= 0 {
+			j.Group = groups[g]
 		}
 		list = append(list, j)
-		for i := len(w.n.Children) - 1; i >= 0; i-- {
-			todo = append(todo, work{w.n.Children[i], len(list) - 1})
+		for _, k := range slices.Backward(kids(w.node)) {
+			todo = append(todo, work{k, len(list) - 1})
 		}
 	}
 	return list

@@ -21,7 +21,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 	defer s.Close()
 	q := &query.Query{Metrics: []query.Metric{query.Peak}}
-	t, err := query.TopDown(b.Context(), s, q, query.Trim{})
+	t, err := query.Draw(b.Context(), s, q, query.Down, query.Trim{Share: 1e-9})
 	if err != nil {
 		b.Fatal(err)
 	}

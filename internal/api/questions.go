@@ -287,26 +287,26 @@ func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := query.Sandwich(ctx, c.s, q, match, trim)
+		t, err := query.DrawSandwich(ctx, c.s, q, match, trim)
 		if err != nil {
 			return nil, err
 		}
 		return answer.NewSandwich(c.s, t, q.By), nil
 	}
-	shape, build := "top-down", query.TopDown
+	name, shape := "top-down", query.Down
 	if c.up {
-		shape, build = "bottom-up", query.BottomUp
+		name, shape = "bottom-up", query.Up
 	}
-	t, err := build(ctx, c.s, q, trim)
+	o, err := query.Draw(ctx, c.s, q, shape, trim)
 	switch {
 	case err != nil:
 		return nil, err
-	case c.Below != nil && t.Root.Total == (query.Values{}):
+	case c.Below != nil && o.Total.Values(0) == (query.Values{}):
 		return nil, &Error{Status: 404, Code: "unknown-place", Where: "below",
 			What: "nothing was counted below " + strings.Join(c.Below, " > "),
 			Do:   "tree without below shows what the tree begins with"}
 	}
-	return answer.NewTree(c.s, t, q.By, shape), nil
+	return answer.NewTree(c.s, o, q.By, name), nil
 }
 
 func timeline(ctx context.Context, c *call, q *query.Query) (any, error) {

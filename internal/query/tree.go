@@ -86,7 +86,12 @@ func Sandwich(ctx context.Context, s *Source, q *Query, match func(*Group) bool,
 	if err != nil {
 		return nil, err
 	}
-	return &SandwichTree{o.Answer, o.Groups, o.Self, o.Totals, o.Callers.Tree(), o.Callees.Tree()}, nil
+	return o.Tree(), nil
+}
+
+// Tree returns the same with linked nodes.
+func (o *SandwichOutline) Tree() *SandwichTree {
+	return &SandwichTree{o.Answer, o.Groups, o.Self, o.Totals, o.Callers.Tree(), o.Callees.Tree()}
 }
 
 // DrawSandwich is Sandwich in columns.

@@ -31,7 +31,9 @@ type Answers struct {
 	Stacks   *query.Table // of call stacks, with what they leaked
 	Trim     query.Trim   // of Tree and Sandwich
 	Tree     *query.Tree
-	Sandwich *query.SandwichTree // of lines, for a function's name
+	Outline  *query.Outline         // the same
+	Sandwich *query.SandwichTree    // of lines, for a function's name
+	Sides    *query.SandwichOutline // the same
 	Series   *query.Series
 	Hist     *query.Histogram
 	Threads  *query.ThreadTables
@@ -55,12 +57,15 @@ func Ask(t *testing.T, s *query.Source, steps int) *Answers {
 	must(err)
 	a.Stacks, err = query.Flat(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Leaked}})
 	must(err)
-	a.Tree, err = query.TopDown(ctx, s, &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations}}, a.Trim)
+	a.Outline, err = query.Draw(ctx, s, &query.Query{Metrics: []query.Metric{query.Bytes, query.Allocations}},
+		query.Down, a.Trim)
 	must(err)
-	a.Sandwich, err = query.Sandwich(ctx, s, &query.Query{By: query.ByLine}, func(g *query.Group) bool {
+	a.Tree = &query.Tree{Answer: a.Outline.Answer, Root: a.Outline.Tree()}
+	a.Sides, err = query.DrawSandwich(ctx, s, &query.Query{By: query.ByLine}, func(g *query.Group) bool {
 		return regexp.MustCompile("walk").MatchString(g.Function)
 	}, a.Trim)
 	must(err)
+	a.Sandwich = a.Sides.Tree()
 	a.Series, err = query.Develop(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Peak}},
 		steps, 2)
 	must(err)
