@@ -87,7 +87,8 @@ or below a path of them.
 			if q.json {
 				return answer.Write(w, answer.NewTree(s, t, about.By, name))
 			}
-			return view.Tree(w, s, &query.Tree{Answer: t.Answer, Root: t.Tree()}, up, trim, o)
+			linked := &query.Tree{Answer: t.Answer, Root: t.Tree()}
+			return view.Tree(w, s, linked, up, trim, o)
 		})
 	}
 	return cmd

@@ -67,8 +67,8 @@ func newNodes(s *query.Source, a *query.Answer, o *query.Outline) []Node {
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		i := int(w.node)
-		j := Node{Parent: w.parent, Self: Values{of: a, sums: o.Self, row: i}, Total: Values{of: a, sums: o.Total, row: i},
-			Folded: int(o.Folded[i])}
+		j := Node{Parent: w.parent, Self: Values{of: a, sums: o.Self, row: i},
+			Total: Values{of: a, sums: o.Total, row: i}, Folded: int(o.Folded[i])}
 		if g := o.Group[i]; g >= 0 {
 			j.Group = groups[g]
 		}
