@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -21,6 +22,9 @@ type Source struct {
 
 	runtimeOnce sync.Once
 	runtimeMade stackSet
+
+	chart  atomic.Pointer[chart] // nil: there is no atlas
+	recent atomic.Pointer[recentFilter]
 
 	regionsOnce sync.Once
 	regionsMade *regionTree
@@ -51,8 +55,12 @@ func Open(path string) (*Source, error) {
 	return s, nil
 }
 
-// Close closes the recording.
-func (s *Source) Close() error { return s.Reader.Close() }
+// Close closes the recording, and drops what was kept of it for further questions.
+func (s *Source) Close() error {
+	keptForests.DropIf(func(k forestKey) bool { return k.s == s })
+	keptListings.DropIf(func(k listingKey) bool { return k.s == s })
+	return s.Reader.Close()
+}
 
 // frames returns the functions at a pc, leaf to root, at least one.
 func (s *Source) frames(pc uint32) []profile.Frame {
