@@ -71,13 +71,14 @@ func Listen(o Options) (*Server, error) {
 	}
 	address, err := netip.ParseAddr(o.Address)
 	if err != nil {
-		return nil, &UsageError{fmt.Sprintf("--listen %q: not an IP address; for example 127.0.0.1, or 0.0.0.0 for all "+
-			"interfaces", o.Address)}
+		return nil, &UsageError{fmt.Sprintf("--listen %q: not an IP address; for example 127.0.0.1, or 0.0.0.0 for "+
+			"all interfaces", o.Address)}
 	}
 	for i, text := range o.Hosts {
 		host, ok := hostName(text)
 		if !ok {
-			return nil, &UsageError{fmt.Sprintf("--allow-host %q: not the name or address of a host, without a port", text)}
+			return nil, &UsageError{fmt.Sprintf("--allow-host %q: not the name or address of a host, without a port",
+				text)}
 		}
 		s.hosts[host] = true
 		if i == 0 {

@@ -51,8 +51,8 @@ type attack struct {
 }
 
 func (o *outcome) attacks() map[string]attack {
-	return map[string]attack{"another port": o.Elsewhere, "another site": o.OtherSite, "another site by its own name": o.Rebound,
-		"the rebound name": o.ReboundItself}
+	return map[string]attack{"another port": o.Elsewhere, "another site": o.OtherSite,
+		"another site by its own name": o.Rebound, "the rebound name": o.ReboundItself}
 }
 
 // drive has Chromium open pages.
