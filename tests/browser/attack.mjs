@@ -95,10 +95,10 @@ async function tryAll({ target, token, code }) {
     fetchData: () => fetch(secret, { headers: authorization }).then(text),
     fetchCredentials: () => fetch(secret, { credentials: "include", headers: authorization }).then(text),
     fetchOpaque: () => fetch(secret, { mode: "no-cors" }).then(text),
-    redeem: () =>
-      fetch(`${target}auth`, { method: "POST", headers: { "Content-Type": "application/json" }, body: redemption }).then(
-        text,
-      ),
+    redeem: () => {
+      const headers = { "Content-Type": "application/json" };
+      return fetch(`${target}auth`, { method: "POST", headers, body: redemption }).then(text);
+    },
     redeemSimply: () => fetch(`${target}auth`, { method: "POST", mode: "no-cors", body: redemption }).then(text),
     request: () =>
       new Promise((resolve) => {
