@@ -25,7 +25,7 @@ const (
 	bodyPatience   = 30 * time.Second
 	writePatience  = time.Minute     // for each write: a stream may go on as long as it is read
 	idlePatience   = 2 * time.Minute // between requests
-	stopPatience   = 5 * time.Second // for requests that are under way at the end
+	stopPatience   = 2 * time.Second // for requests that are under way at the end
 )
 
 // ErrStopped is the cause (context.Cause) with which the contexts of requests end when the server stops. A stream ends
