@@ -79,6 +79,9 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 		return a.developMerged(out, m, max(n, 1), top)
 	}
 	a.times(out, max(n, 1))
+	if top <= 0 && a.stacks == nil && !a.q.filtersBlocks() {
+		return a.developProcess(out, roughly)
+	}
 	a.noStacks = q.By.ofBlocks()
 	c, err := a.chooseRows(out, top, rank)
 	if err != nil {
@@ -114,10 +117,7 @@ const shortStep = 1 << 18
 
 // times divides the range into steps of equal time.
 func (a *ask) times(out *Series, n int) {
-	for i := range n + 1 {
-		i := int64(i)
-		out.Times = append(out.Times, a.Begin+a.Span/int64(n)*i+a.Span%int64(n)*i/int64(n))
-	}
+	out.Times = stepTimes(a.Begin, a.Span, n)
 	out.Cuts, out.Top = make([]uint64, n+1), make([]uint64, n+1)
 	out.Cuts[0], out.Cuts[n] = a.From, a.To
 }
