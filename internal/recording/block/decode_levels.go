@@ -75,15 +75,7 @@ func (x *Decoder) weighedLevels(l *leveler) error {
 	x.Wanted = Times | Sizes
 	_, err := x.Decode(func(b *Batch) bool {
 		for i := range b.Events {
-			e := &b.Events[i]
-			l.before(uint64(e.Time / x.Quantum))
-			switch n, bytes := e.Weight(); e.Kind {
-			case event.Alloc:
-				l.alloc(n, bytes)
-			case event.Free:
-				l.free(n, bytes)
-			}
-			l.level.Number++
+			l.add(&b.Events[i], uint64(b.Events[i].Time/x.Quantum))
 		}
 		return true
 	})
@@ -97,6 +89,7 @@ type leveler struct {
 	level  Level
 	number uint64 // where the next stop is
 	time   uint64
+	others uint64 // events so far that neither allocate nor free
 }
 
 // stop passes on the level, and begins the next one.
@@ -105,30 +98,50 @@ func (l *leveler) stop() {
 	l.level.Most, l.level.Least = l.level.Live, l.level.Live
 }
 
-// before comes before an event at a time.
-func (l *leveler) before(now uint64) {
-	if l.level.Number >= l.number || now > l.time {
-		if l.level.Number > 0 { // at its beginning, it has been passed on
-			l.level.Next = now
-			l.stop()
-		}
+// add follows the level over an event, whose time in units is given.
+func (l *leveler) add(e *event.Event, units uint64) {
+	v := &l.level
+	if v.Number > 0 && (v.Number >= l.number || units > l.time) {
+		v.Next = units
+		l.stop()
 	}
-	l.level.Time = now
-}
-
-func (l *leveler) alloc(n, bytes uint64) {
-	v := &l.level
-	v.Allocs += n
-	v.Bytes += bytes
-	v.Live += int64(bytes)
-	v.Most, v.Least = max(v.Most, v.Live), min(v.Least, v.Live) // impossible sizes overflow
-}
-
-func (l *leveler) free(n, bytes uint64) {
-	v := &l.level
-	v.Frees += n
-	v.Live -= int64(bytes)
+	v.Number++
+	v.Time = units
+	switch n, bytes := e.Weight(); e.Kind {
+	case event.Alloc:
+		v.Allocs += n
+		v.Bytes += bytes
+		v.Live += int64(bytes)
+	case event.Free:
+		v.Frees += n
+		v.Live -= int64(bytes)
+	}
 	v.Most, v.Least = max(v.Most, v.Live), min(v.Least, v.Live)
+}
+
+// sums are the sums of a Level while a run of events is followed.
+type sums struct {
+	number, bytes, others uint64
+	live, most, least     int64
+}
+
+// stopBefore passes on the level before an event at time next, if there is one before it.
+func (l *leveler) stopBefore(v sums, last, next uint64) sums {
+	if v.number > 0 {
+		l.keep(v, last)
+		l.level.Next = next
+		l.stop()
+		v.most, v.least = v.live, v.live
+	}
+	return v
+}
+
+// keep keeps sums, of which the latest event was at time last.
+func (l *leveler) keep(v sums, last uint64) {
+	allocs := uint64(len(l.sizes))
+	l.others = v.others
+	l.level.Number, l.level.Time, l.level.Live, l.level.Most, l.level.Least = v.number, last, v.live, v.most, v.least
+	l.level.Allocs, l.level.Bytes, l.level.Frees = allocs, v.bytes, v.number-allocs-v.others
 }
 
 // run follows the next events, which are all of one thread. It does what fill does, for sizes and times only.
@@ -143,24 +156,22 @@ func (l *leveler) run(t *threadCursors, events uint64) (ok bool) {
 	allocTimes, freeTimes := x.times[classAlloc], x.times[classFree]
 	stacks, news, now := x.stacks, x.sizes, x.now
 	firstAlloc, end := x.Head.FirstAlloc, x.Head.End
-	v := l.level
-	for last := v.Number + events; v.Number < last; {
+	v := sums{l.level.Number, l.level.Bytes, l.others, l.level.Live, l.level.Most, l.level.Least}
+	for last := v.number + events; v.number < last; {
 		if t.allocs|t.others == 0 && !t.turn() {
 			return false
 		}
-		stop := v.Number + min(last-v.Number, t.allocs)
-		t.allocs -= stop - v.Number
-		for ; v.Number < stop; v.Number++ {
+		stop := v.number + min(last-v.number, t.allocs)
+		t.allocs -= stop - v.number
+		for ; v.number < stop; v.number++ {
 			d := allocTimes.Next()
 			if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 				return false
 			}
-			if now += d; v.Number >= l.number || now > l.time {
-				l.level = v
-				l.before(now)
-				v = l.level
+			if now += d; v.number >= l.number || now > l.time {
+				x.sizes = news
+				v = l.stopBefore(v, now-d, now)
 			}
-			v.Time = now
 			if uint(at) >= uint(len(stack0)) {
 				return false
 			}
@@ -197,35 +208,34 @@ func (l *leveler) run(t *threadCursors, events uint64) (ok bool) {
 			if s.shape.class != classAlloc && !x.appear(s) {
 				return false
 			}
-			if v.Number == x.nextSparse && !x.rareSize(v.Number, &size) {
+			if v.number == x.nextSparse && !x.rareSize(v.number, &size) {
 				return false
 			}
-			if s.shape.kind == event.Alloc {
-				n := len(news)
-				if n == cap(news) || uint64(n) == x.Head.Allocs {
-					return false
-				}
-				news = news[:n+1]
-				news[n] = size
-				v.Allocs++
-				v.Bytes += size
-				v.Live += int64(size)
-				v.Most, v.Least = max(v.Most, v.Live), min(v.Least, v.Live)
+			if s.shape.kind != event.Alloc {
+				v.others++
+				continue
 			}
+			n := len(news)
+			if n == cap(news) || uint64(n) == x.Head.Allocs {
+				return false
+			}
+			news = news[:n+1]
+			news[n] = size
+			v.bytes += size
+			v.live += int64(size)
+			v.most, v.least = max(v.most, v.live), min(v.least, v.live) // impossible sizes overflow
 		}
-		stop = v.Number + min(last-v.Number, t.others)
-		t.others -= stop - v.Number
-		for ; v.Number < stop; v.Number++ {
+		stop = v.number + min(last-v.number, t.others)
+		t.others -= stop - v.number
+		for ; v.number < stop; v.number++ {
 			d := freeTimes.Next()
 			if d >= column.MaxNibble && !x.longTime(&d) || d > end-now {
 				return false
 			}
-			if now += d; v.Number >= l.number || now > l.time {
-				l.level = v
-				l.before(now)
-				v = l.level
+			if now += d; v.number >= l.number || now > l.time {
+				x.sizes = news
+				v = l.stopBefore(v, now-d, now)
 			}
-			v.Time = now
 			if t.frees.Zeros > 0 {
 				t.frees.Zeros--
 			} else if shape := t.frees.Value(&c[colFreeShape-perThread]); shape != 0 {
@@ -253,22 +263,23 @@ func (l *leveler) run(t *threadCursors, events uint64) (ok bool) {
 					return false
 				}
 			case classOther:
+				v.others++
 			default:
 				return false
 			}
-			if v.Number == x.nextSparse && !x.rareSize(v.Number, &size) {
+			if v.number == x.nextSparse && !x.rareSize(v.number, &size) {
 				return false
 			}
 			if t.shape.class == classFree {
-				v.Frees++
-				v.Live -= int64(size)
-				v.Most, v.Least = max(v.Most, v.Live), min(v.Least, v.Live)
+				v.live -= int64(size)
+				v.most, v.least = max(v.most, v.live), min(v.least, v.live)
 			}
 		}
 	}
 	c[colStack0-perThread].At, c[colSize-perThread].At, c[colRef-perThread].At = at, sizeAt, refAt
-	x.sizes, x.now, l.level = news, now, v
+	x.sizes, x.now = news, now
 	x.times[classAlloc].At, x.times[classFree].At = allocTimes.At, freeTimes.At
+	l.keep(v, now)
 	return true
 }
 

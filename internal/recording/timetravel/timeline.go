@@ -24,7 +24,7 @@ type Timeline struct {
 
 // blockLevels is what is known of a block of events beyond its head.
 type blockLevels struct {
-	list                 []recording.Level // at equal numbers of events, and at its end; nil: not read yet
+	list                 []recording.Level // of a grid, and at its end; nil: not read yet
 	allocs, bytes, frees uint64
 	least                int64 // beyond the head's Live; known with the list
 }
@@ -122,26 +122,42 @@ func (l *Timeline) learn(first uint64, b blockLevels) {
 	}
 }
 
-// readBlock returns the levels of a block at times and cuts, which rise, and at equal numbers of events. These it keeps.
+// readBlock returns the levels of a block at times and cuts, which rise, and at a grid: equal numbers of events, and equal
+// times. Those of the grid it keeps.
 func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64, cuts []uint64) (
 	[]recording.Level, error) {
 	h := blocks.Head(i)
-	some := uint64(min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels))
-	every := max((h.Events+some-1)/some, 1)
+	lines := uint64(min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels)) / 2 // in each direction
+	every := max((h.Events+lines-1)/lines, 1)
+	begin := blocks.Begin(i)
+	tick := max((blocks.End(i)-begin)/int64(lines), 1)
+	known := blockLevels{}
 	var list []recording.Level
+	kept := recording.Level{Most: math.MinInt64, Least: math.MaxInt64} // of the levels since the latest of the grid
+	nextNumber, nextTime := every, begin
 	err := blocks.Levels(i, func(v *recording.Level) (number uint64, time int64) {
 		if v.Number > 0 {
 			list = append(list, *v)
+			kept.Most, kept.Least = max(kept.Most, v.Most), min(kept.Least, v.Least)
+			known.least = min(known.least, v.Least)
+			if v.Number >= nextNumber || int64(v.Next) > nextTime || v.Number == h.Events {
+				x := *v
+				x.Most, x.Least = kept.Most, kept.Least
+				known.list = append(known.list, x)
+				kept.Most, kept.Least = math.MinInt64, math.MaxInt64
+			}
 		}
+		nextNumber = (v.Number/every + 1) * every
+		nextTime = begin + ((int64(v.Next)-begin)/tick+1)*tick
 		for len(times) > 0 && times[0] < int64(v.Next) {
 			times = times[1:]
 		}
 		for len(cuts) > 0 && cuts[0] <= h.FirstEvent+v.Number {
 			cuts = cuts[1:]
 		}
-		number, time = (v.Number/every+1)*every, math.MaxInt64
+		number, time = nextNumber, nextTime
 		if len(times) > 0 {
-			time = times[0]
+			time = min(time, times[0])
 		}
 		if len(cuts) > 0 {
 			number = min(number, cuts[0]-h.FirstEvent)
@@ -152,17 +168,7 @@ func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64
 		return nil, err
 	}
 	last := list[len(list)-1]
-	known := blockLevels{allocs: last.Allocs, bytes: last.Bytes, frees: last.Frees}
-	most, least := int64(math.MinInt64), int64(math.MaxInt64)
-	for _, v := range list {
-		most, least = max(most, v.Most), min(least, v.Least)
-		known.least = min(known.least, v.Least)
-		if v.Number%every == 0 || v.Number == last.Number {
-			v.Most, v.Least = most, least
-			known.list = append(known.list, v)
-			most, least = math.MinInt64, math.MaxInt64
-		}
-	}
+	known.allocs, known.bytes, known.frees = last.Allocs, last.Bytes, last.Frees
 	known.list = slices.Clip(known.list)
 	l.learn(h.FirstEvent, known)
 	return list, nil
@@ -414,7 +420,7 @@ func (w *walk) steps() []LevelStep {
 			begin(int64(now.Live), int64(now.Blocks))
 		}
 	}
-	add := func(s *segment) {
+	add := func(s segment) {
 		if s.cut <= w.bounds[0].Cut {
 			begin(s.live, s.blocks)
 			return
@@ -445,7 +451,7 @@ func (w *walk) steps() []LevelStep {
 }
 
 // segments passes on the segments of a unit: one if no step from k on ends within it.
-func (w *walk) segments(u *unit, k int, add func(*segment)) {
+func (w *walk) segments(u *unit, k int, add func(segment)) {
 	inside := sort.Search(len(w.bounds), func(i int) bool { return w.bounds[i].Cut > u.cut })
 	divided := inside < len(w.bounds) && w.bounds[inside].Cut < u.endCut
 	if !divided || u.list == nil {
@@ -458,13 +464,13 @@ func (w *walk) segments(u *unit, k int, add func(*segment)) {
 			s.allocs = u.allocs
 			s.frees = uint64(int64(u.allocs) - (s.blocks - u.blocks))
 		}
-		add(&s)
+		add(s)
 		return
 	}
 	var before recording.Level
 	for i := range u.list {
 		v := &u.list[i]
-		add(&segment{cut: u.cut + v.Number, live: u.live + v.Live, blocks: u.blocks + int64(v.Allocs-v.Frees),
+		add(segment{cut: u.cut + v.Number, live: u.live + v.Live, blocks: u.blocks + int64(v.Allocs-v.Frees),
 			most: u.live + v.Most, least: u.live + v.Least, allocs: v.Allocs - before.Allocs,
 			bytes: v.Bytes - before.Bytes, frees: v.Frees - before.Frees, exact: true})
 		before = *v
