@@ -45,14 +45,22 @@ func (f *funcs) collect(b recording.Stretch) (observer, func()) {
 	}
 }
 
-func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
+func (f *funcs) labeler(b recording.Stretch) labeler {
 	near, far := newNearFuncs(b), f.far[b.First]
-	return func(ref uint64, e *event.Event) uint32 {
-		of, ok := near.observe(ref, e)
-		if !ok && len(far) > 0 {
-			of, far = far[0], far[1:]
+	return func(b *recording.Batch, memory []uint32) []uint32 {
+		labels := labelsOf(b, memory)
+		for i := range labels {
+			e := &b.Events[i]
+			if e.Kind > event.Free {
+				continue
+			}
+			of, ok := near.observe(b.Refs[i], e)
+			if !ok && len(far) > 0 {
+				of, far = far[0], far[1:]
+			}
+			labels[i] = uint32(of)
 		}
-		return uint32(of)
+		return labels
 	}
 }
 

@@ -285,14 +285,12 @@ func (d *developing) collect(b recording.Stretch) (observer, func()) {
 	var list []*blockStep
 	var p *blockStep
 	var cells places // of p
+	var labels []uint32
 	last := len(d.out.Times) - 1
 	observe := func(b *recording.Batch, counts []bool) {
+		labels = label(b, labels)
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
-			l := uint32(0)
-			if e.Kind <= event.Free {
-				l = label(b.Refs[i], e)
-			}
 			if n < d.begin {
 				continue
 			}
@@ -301,7 +299,7 @@ func (d *developing) collect(b recording.Stretch) (observer, func()) {
 				list = append(list, p)
 			}
 			if counts[i] {
-				p.observe(p.point(&cells, d.stack(e), l), e)
+				p.observe(p.point(&cells, d.stack(e), labels[i]), e)
 			}
 		}
 	}
