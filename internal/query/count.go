@@ -52,6 +52,9 @@ func (a *ask) newCount(c *cells) (*count, error) {
 	if k.peak {
 		k.begin, k.end = a.first, max(k.end, a.PeakAt)
 	}
+	if k.sumsOnly && a.q.By == ByAllocation && a.From == a.first {
+		a.joined = &joinedFuncs{}
+	}
 	var err error
 	if k.leaked {
 		k.end = a.last
@@ -112,13 +115,20 @@ type blockCount struct {
 	copies blockReallocs
 	// If stacks do not matter: by label, the index of its cell plus 1.
 	byLabel [128]uint32
+	funcs   blockFuncs
 }
 
 // collect is a collector.
 func (k *count) collect(b recording.Stretch) (observer, func()) {
-	label := k.labeler(b)
 	s := &blockCount{count: k, c: cellsPool.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
+	var label labeler
+	if k.joined != nil {
+		s.funcs = blockFuncs{newNearFuncs(b), b.FirstAlloc, waitingPool.Get().(*[]waiting)}
+		label = s.funcs.labeler
+	} else {
+		label = k.labeler(b)
+	}
 	if s.times.timer = k.timer; k.time {
 		s.times.allocs = *timedPool.Get().(*[]timed)
 	}
@@ -173,10 +183,14 @@ func (b *blockCount) sums(batch *recording.Batch, counts []bool, labels []uint32
 	from := max(b.From, batch.First) - batch.First
 	to := min(b.To-batch.First, uint64(len(batch.Events)))
 	for i := from; i < to; i++ {
+		e := &batch.Events[i]
+		if labels[i] == olderFunc && b.joined != nil && e.Kind == event.Free {
+			*b.funcs.list = append(*b.funcs.list, waiting{*e, batch.Refs[i], counts[i]})
+			continue
+		}
 		if !counts[i] {
 			continue
 		}
-		e := &batch.Events[i]
 		c := &b.c.list[b.cell(e, labels[i])]
 		if e.Kind == event.Alloc {
 			c.alloc(e)
@@ -274,6 +288,9 @@ func (l *level) follow(o level, fresh, counts bool) {
 
 // add adds the sums of the next block of events. within says whether the block has a part of the range.
 func (k *count) add(s *blockCount, within bool) {
+	if k.joined != nil {
+		k.joined.resolve(&s.funcs, func(e *event.Event, of event.Func) { s.c.list[s.cell(e, uint32(of))].free(e) })
+	}
 	if within && !s.began {
 		s.begin()
 	}

@@ -132,7 +132,7 @@ func (a *ask) prepare(from, to uint64) error {
 			return err
 		}
 	}
-	if a.q.By != ByAllocation {
+	if a.q.By != ByAllocation || a.joined != nil {
 		return nil
 	}
 	a.funcs = funcs{}
