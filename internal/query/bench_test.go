@@ -84,10 +84,10 @@ func BenchmarkTimeline(b *testing.B) {
 					name = "part"
 				}
 				if rough {
-					name += "/rough"
+					name += "-rough"
 				}
 				if known {
-					name += "/known"
+					name += "-known"
 				}
 				b.Run(name, func(b *testing.B) {
 					rng := rand.New(rand.NewPCG(1, 1))

@@ -57,10 +57,13 @@ type Precision struct {
 	Slack int64 // how far the end of a step may move, ns, to where the level is known
 	Least bool  // Least and Bytes are wanted
 	// Blocks bounds how many blocks of events are decoded, beyond those at the ends of the range. If more would be
-	// needed, none is: ends of steps move to where the level is known, however far, and steps may not be Exact. 0: no
-	// bound
+	// needed, none is: ends of steps move to where the level is known, however far, and steps may not be Exact. The sums
+	// of some blocks are then read each time, until all are known. 0: no bound
 	Blocks int
 }
+
+// sumsPerBlock is how many blocks' sums are read in about the time in which one block is decoded.
+const sumsPerBlock = 32
 
 // Steps divides the events between two cuts at times, which rise and of which the first and the last are those of the
 // cuts. It returns what was live at the first time, and then a step for each of the others. rough says that the bound on
@@ -318,6 +321,7 @@ func (w *walk) needed(u *unit) bool {
 // read reads what is needed, several blocks at a time.
 func (w *walk) read(ctx context.Context) error {
 	var tasks []func() error
+	sums := 0
 	for i := range w.units {
 		u := &w.units[i]
 		switch folded := w.blocks.Folded(u.first); {
@@ -329,7 +333,8 @@ func (w *walk) read(ctx context.Context) error {
 				}
 				return err
 			})
-		case !u.summed && (folded || w.blocks.HasChanges(u.first)):
+		case !u.summed && (folded || w.blocks.HasChanges(u.first)) && (!w.few || sums < w.p.Blocks*sumsPerBlock):
+			sums++
 			tasks = append(tasks, func() error { return w.sum(ctx, u) })
 		}
 	}
