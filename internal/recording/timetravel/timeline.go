@@ -16,10 +16,12 @@ import (
 
 // Timeline says how much was live over time. It keeps what it has read of blocks of events: about levelRoom levels, which
 // is dense enough to find the ends of steps without reading the blocks again, as long as a step is not much shorter than
-// a block. The zero value is ready for use. It is safe for concurrent use, with one Reader.
+// a block; and more of the blocks in which shorter steps ended lately. The zero value is ready for use. It is safe for
+// concurrent use, with one Reader.
 type Timeline struct {
 	mu    sync.Mutex
 	known map[uint64]*blockLevels // by the number of the block's first event
+	dense []uint64                // those with dense levels, the oldest first
 }
 
 // blockLevels is what is known of a block of events beyond its head.
@@ -27,6 +29,7 @@ type blockLevels struct {
 	list                 []recording.Level // of a grid, and at its end; nil: not read yet
 	allocs, bytes, frees uint64
 	least                int64 // beyond the head's Live; known with the list
+	dense                bool  // the list has up to mostLevels
 }
 
 // levelRoom is about how many levels are kept in all: 14 MB of them.
@@ -37,6 +40,9 @@ const (
 	fewestLevels = 4
 	mostLevels   = 1024
 )
+
+// denseBlocks is how many blocks have dense levels: 7 MB of them.
+const denseBlocks = 96
 
 // LevelStep is what happened in a step of time, at all call stacks together, and what was live at its end.
 type LevelStep struct {
@@ -113,16 +119,41 @@ func (l *Timeline) of(first uint64) blockLevels {
 	return blockLevels{}
 }
 
-// learn keeps what is known of a block.
-func (l *Timeline) learn(first uint64, b blockLevels) {
+// learn keeps what is known of a block. The oldest dense levels make room; then about so many are left of them.
+func (l *Timeline) learn(first uint64, b blockLevels, left int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
 		l.known = make(map[uint64]*blockLevels)
 	}
-	if old := l.known[first]; old == nil || old.list == nil {
-		l.known[first] = &b
+	if old := l.known[first]; old != nil && old.list != nil && (old.dense || !b.dense) {
+		return
 	}
+	l.known[first] = &b
+	if !b.dense {
+		return
+	}
+	if l.dense = append(l.dense, first); len(l.dense) > denseBlocks {
+		oldest := l.known[l.dense[0]]
+		l.known[l.dense[0]] = oldest.thin(left)
+		l.dense = slices.Delete(l.dense, 0, 1)
+	}
+}
+
+// thin returns the same with about n levels.
+func (b *blockLevels) thin(n int) *blockLevels {
+	x := *b
+	x.dense, x.list = false, make([]recording.Level, 0, n+1)
+	each := max((len(b.list)+n-1)/n, 1)
+	for i := 0; i < len(b.list); i += each {
+		part := b.list[i:min(i+each, len(b.list))]
+		v := part[len(part)-1]
+		for _, o := range part {
+			v.Most, v.Least = max(v.Most, o.Most), min(v.Least, o.Least)
+		}
+		x.list = append(x.list, v)
+	}
+	return &x
 }
 
 // readBlock returns the levels of a block at times and cuts, which rise, and at a grid: equal numbers of events, and equal
@@ -130,11 +161,15 @@ func (l *Timeline) learn(first uint64, b blockLevels) {
 func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64, cuts []uint64) (
 	[]recording.Level, error) {
 	h := blocks.Head(i)
-	lines := uint64(min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels)) / 2 // in each direction
+	left := min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels)
+	known := blockLevels{dense: len(times) > 0}
+	lines := uint64(left / 2) // of the grid, in each direction
+	if known.dense {
+		lines = mostLevels / 2
+	}
 	every := max((h.Events+lines-1)/lines, 1)
 	begin := blocks.Begin(i)
 	tick := max((blocks.End(i)-begin)/int64(lines), 1)
-	known := blockLevels{}
 	var list []recording.Level
 	kept := recording.Level{Most: math.MinInt64, Least: math.MaxInt64} // of the levels since the latest of the grid
 	nextNumber, nextTime := every, begin
@@ -173,7 +208,7 @@ func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64
 	last := list[len(list)-1]
 	known.allocs, known.bytes, known.frees = last.Allocs, last.Bytes, last.Frees
 	known.list = slices.Clip(known.list)
-	l.learn(h.FirstEvent, known)
+	l.learn(h.FirstEvent, known, left)
 	return list, nil
 }
 
@@ -368,7 +403,7 @@ func (w *walk) sum(ctx context.Context, u *unit) error {
 	}
 	u.summed = true
 	if !w.blocks.Folded(u.first) {
-		w.timeline.learn(u.cut, u.known)
+		w.timeline.learn(u.cut, u.known, mostLevels)
 	}
 	return nil
 }
