@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // TestCancelledAtOnce: each question that reads events reports progress while it does, and ends with the context's error as
@@ -38,6 +39,11 @@ func TestCancelledAtOnce(t *testing.T) {
 		"narrow":            ask(func(ctx context.Context, q *Query) error { _, err := Narrow(ctx, s, q); return err }, Query{Range: part}),
 		"series": ask(func(ctx context.Context, q *Query) error { _, err := Develop(ctx, s, q, 10, 3); return err },
 			Query{By: ByThread}),
+		"timeline": ask(func(ctx context.Context, q *Query) error {
+			s.timeline = timetravel.Timeline{}
+			_, err := Timeline(ctx, s, q, 10, false)
+			return err
+		}, Query{}),
 		"events": ask(func(ctx context.Context, q *Query) error {
 			_, err := Events(ctx, s, q, func(_, _ uint64, _ *event.Event) error { return nil })
 			return err

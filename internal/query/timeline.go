@@ -100,11 +100,13 @@ func (t *ProcessTimeline) make(n int) {
 // levels takes the steps from the source's levels. Damage is noted in the answer.
 func (a *ask) levels(times []int64, p timetravel.Precision) ([]timetravel.LevelStep, bool, error) {
 	a.Plan = FromSummaries
+	n := a.To - a.From
+	p.Progress = func(done, total int) { a.progress(uint64(float64(n)*float64(done)/float64(total)), n) }
 	steps, rough, err := a.timeline.Steps(a.ctx, a.Reader, a.From, a.To, times, p)
 	if steps == nil {
 		return nil, false, err
 	}
-	return steps, rough, a.noteDamage(err, a.To-a.From)
+	return steps, rough, a.noteDamage(err, n)
 }
 
 // stepTimes divides a span into n steps of equal time.

@@ -66,6 +66,8 @@ type Precision struct {
 	// needed, none is: ends of steps move to where the level is known, however far, and steps may not be Exact. The sums
 	// of some blocks are then read each time, until all are known. 0: no bound
 	Blocks int
+	// Progress is called while blocks are read, with the number of those done and of all; nil: not wanted.
+	Progress func(done, total int)
 }
 
 // sumsPerBlock is how many blocks' sums are read in about the time in which one block is decoded.
@@ -380,7 +382,11 @@ func (w *walk) read(ctx context.Context) error {
 			defer mu.Unlock()
 			w.damage = append(w.damage, err)
 		}
-		return nil, nil
+		return func() {
+			if w.p.Progress != nil {
+				w.p.Progress(i+1, len(tasks))
+			}
+		}, nil
 	})
 }
 
