@@ -53,8 +53,8 @@ func BenchmarkQuestions(b *testing.B) {
 	}
 }
 
-// BenchmarkTimeline asks the recording named by HEAPTAP_RECORDING for timelines in 400 steps: of all and of random parts,
-// at first and once the blocks of events are known. It reports the median and the 99th percentile.
+// BenchmarkTimeline asks the recording named by HEAPTAP_RECORDING for timelines in 400 steps: of all and of random
+// parts, at first and once the blocks of events are known. It reports the median and the 99th percentile.
 func BenchmarkTimeline(b *testing.B) {
 	path := os.Getenv("HEAPTAP_RECORDING")
 	if path == "" {

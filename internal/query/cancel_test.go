@@ -10,21 +10,27 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
-// TestCancelledAtOnce: each question that reads events reports progress while it does, and ends with the context's error as
-// soon as that is cancelled: no block of events is counted any more.
+// TestCancelledAtOnce: each question that reads events reports progress while it does, and ends with the context's
+// error as soon as that is cancelled: no block of events is counted any more.
 func TestCancelledAtOnce(t *testing.T) {
 	t.Parallel()
 	s, events := random(t, 4, 4000)
 	n := uint64(len(events))
 	part := &Range{n / 4, 3 * n / 4}
-	ask := func(f func(ctx context.Context, q *Query) error, q Query) func(context.Context, func(done, of uint64)) error {
-		return func(ctx context.Context, progress func(done, of uint64)) error {
+	type progress func(done, of uint64)
+	type question func(ctx context.Context, progress progress) error
+	ask := func(f func(ctx context.Context, q *Query) error, q Query) question {
+		return func(ctx context.Context, progress progress) error {
 			q.Progress = progress
 			return f(ctx, &q)
 		}
 	}
 	flat := func(ctx context.Context, q *Query) error { _, err := Flat(ctx, s, q); return err }
-	for name, question := range map[string]func(context.Context, func(done, of uint64)) error{
+	threads := func(ctx context.Context, q *Query) error { _, err := Threads(ctx, s, q); return err }
+	matrix := func(ctx context.Context, q *Query) error { _, err := Cross(ctx, s, q); return err }
+	histogram := func(ctx context.Context, q *Query) error { _, err := Distribute(ctx, s, q); return err }
+	narrow := func(ctx context.Context, q *Query) error { _, err := Narrow(ctx, s, q); return err }
+	for name, question := range map[string]question{
 		"leaked of a range": ask(flat, Query{Range: part, Metrics: []Metric{Leaked}}),
 		"own peak":          ask(flat, Query{Range: part, Metrics: []Metric{OwnPeak}}),
 		"time":              ask(flat, Query{Metrics: []Metric{Time}}),
@@ -33,10 +39,10 @@ func TestCancelledAtOnce(t *testing.T) {
 		"by allocator":      ask(flat, Query{By: ByAllocation}),
 		"lifetime":          ask(flat, Query{Lifetimes: &Interval{Max: 1000}}),
 		"size":              ask(flat, Query{Sizes: &Interval{Max: 100}}),
-		"threads":           ask(func(ctx context.Context, q *Query) error { _, err := Threads(ctx, s, q); return err }, Query{}),
-		"matrix":            ask(func(ctx context.Context, q *Query) error { _, err := Cross(ctx, s, q); return err }, Query{}),
-		"histogram":         ask(func(ctx context.Context, q *Query) error { _, err := Distribute(ctx, s, q); return err }, Query{}),
-		"narrow":            ask(func(ctx context.Context, q *Query) error { _, err := Narrow(ctx, s, q); return err }, Query{Range: part}),
+		"threads":           ask(threads, Query{}),
+		"matrix":            ask(matrix, Query{}),
+		"histogram":         ask(histogram, Query{}),
+		"narrow":            ask(narrow, Query{Range: part}),
 		"series": ask(func(ctx context.Context, q *Query) error { _, err := Develop(ctx, s, q, 10, 3); return err },
 			Query{By: ByThread}),
 		"timeline": ask(func(ctx context.Context, q *Query) error {

@@ -67,8 +67,8 @@ func (f *funcs) labeler(b recording.Stretch) labeler {
 	}
 }
 
-// joinedFuncs finds the functions in the same scan that counts: the deallocations of older blocks wait until the blocks of
-// events before are done. That saves a scan, where the order of events does not matter.
+// joinedFuncs finds the functions in the same scan that counts: the deallocations of older blocks wait until the blocks
+// of events before are done. That saves a scan, where the order of events does not matter.
 type joinedFuncs struct{ live liveFuncs }
 
 // olderFunc is the label of blocks that were allocated in an earlier block of events.

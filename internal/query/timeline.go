@@ -29,8 +29,8 @@ type ProcessTimeline struct {
 	// Exact says for each step that Least and Bytes are true. Else the fewest is no more than Least, and the bytes are
 	// at least Bytes.
 	Exact []bool
-	// Rough says that asking for the exact timeline would give more: some steps are not Exact, or end farther from their
-	// share of the time. Where events were folded, a timeline is always rough.
+	// Rough says that asking for the exact timeline would give more: some steps are not Exact, or end farther from
+	// their share of the time. Where events were folded, a timeline is always rough.
 	Rough     bool
 	Samples   ProcessSamples
 	Marks     []event.Mark // in the range, earliest first

@@ -96,7 +96,8 @@ func compareTimeline(t *testing.T, seed uint64, got *ProcessTimeline, events []e
 // TestMostSampled: a step has the most that was sampled in it, and without a sample what the step before had.
 func TestMostSampled(t *testing.T) {
 	t.Parallel()
-	samples := []event.Sample{{Time: 0, RSS: 5}, {Time: 11, RSS: 9}, {Time: 15, RSS: 7}, {Time: 35, RSS: -1}, {Time: 41, RSS: 1}}
+	samples := []event.Sample{{Time: 0, RSS: 5}, {Time: 11, RSS: 9}, {Time: 15, RSS: 7}, {Time: 35, RSS: -1},
+		{Time: 41, RSS: 1}}
 	rss := func(s *event.Sample) int64 { return s.RSS }
 	for _, x := range []struct {
 		times []int64

@@ -16,7 +16,8 @@ import (
 )
 
 // recorded writes events in random blocks, and reads the recording.
-func recorded(t *testing.T, rng *rand.Rand, events []event.Event, p event.Process, o recording.Options) *recording.Reader {
+func recorded(t *testing.T, rng *rand.Rand, events []event.Event, p event.Process,
+	o recording.Options) *recording.Reader {
 	t.Helper()
 	f := newSieve()
 	w, err := recording.NewWriter(f, "a.htap", p, o)
@@ -46,8 +47,9 @@ func TestTimeline(t *testing.T) {
 	rough, inexact, moved, folds := 0, 0, 0, 0
 	for seed := range uint64(8 + 72/thinner) {
 		rng := rand.New(rand.NewPCG(seed, 41))
-		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(600), window: 30, burst: 4, foreign: rng.IntN(2) == 0,
-			lifo: .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(300)), odd: rng.IntN(2) == 0,
+		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(600), window: 30, burst: 4,
+			foreign: rng.IntN(2) == 0, lifo: .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(300)),
+			odd:      rng.IntN(2) == 0,
 			allFrees: rng.IntN(2) == 0, sampled: seed%4 == 1}
 		about := event.Process{PID: 1}
 		if p.sampled {
@@ -118,8 +120,8 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	if thinner == 1 && (rough < 100 || inexact < 100 || moved < 100 || folds == 0) {
-		t.Errorf("%d rough answers, %d inexact steps, %d ends that moved, %d folded recordings: the test tests little", rough,
-			inexact, moved, folds)
+		t.Errorf("%d rough answers, %d inexact steps, %d ends that moved, %d folded recordings: the test tests little",
+			rough, inexact, moved, folds)
 	}
 }
 
@@ -202,8 +204,9 @@ func TestLevels(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 43))
-		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(70_000), window: 30, burst: 4, foreign: true, lifo: .5,
-			realloc: .1, long: .1, tick: int64(1 + rng.IntN(300)), odd: true, allFrees: true, sampled: seed%4 == 1}
+		p := program{threads: 1 + rng.IntN(3), stacks: 1 + rng.IntN(70_000), window: 30, burst: 4, foreign: true,
+			lifo: .5, realloc: .1, long: .1, tick: int64(1 + rng.IntN(300)),
+			odd: true, allFrees: true, sampled: seed%4 == 1}
 		about := event.Process{PID: 1}
 		if p.sampled {
 			about.Sampling = event.Sampling{Calls: 3}

@@ -20,9 +20,9 @@ const levelCount = 64
 // mostLevels bounds how many levels of a program are read from an index.
 const mostLevels = 1024
 
-// Levels is how the memory of a program developed, in steps of about equal time from its start to its end. In JSON it is
-// the base64 of varints: for each level the times since the level before in units of 100 ns, and by how many bytes Live
-// and Resident have grown since then, both zigzag.
+// Levels is how the memory of a program developed, in steps of about equal time from its start to its end. In JSON it
+// is the base64 of varints: for each level the times since the level before in units of 100 ns, and by how many bytes
+// Live and Resident have grown since then, both zigzag.
 type Levels []Level
 
 // Level is how much memory a program used at most in a step of time.

@@ -39,8 +39,8 @@ func Run(w io.Writer, r *answer.Run, all bool, o Options) error {
 	hidden, sum := t.fold(all)
 	t.lines.over(r, t.Width)
 	if len(r.Programs) > 0 {
-		fmt.Fprintf(t.w, "%s\n", t.style.faint(fmt.Sprintf("  %9s  %9s  %8s  %7s  %s%s", "resident", "live", "ran", "pid",
-			t.lines.axis(), "process (peaks)")))
+		fmt.Fprintf(t.w, "%s\n", t.style.faint(fmt.Sprintf("  %9s  %9s  %8s  %7s  %sprocess (peaks)", "resident",
+			"live", "ran", "pid", t.lines.axis())))
 	}
 	for _, i := range roots {
 		t.write(i, 0)

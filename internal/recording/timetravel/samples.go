@@ -6,8 +6,8 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 )
 
-// MostSampled returns the largest value that was sampled in each step; without a sample, that of the step before. Values
-// below 0 are not known. toEnd says that the last step has all samples after it, too. nil: nothing was sampled.
+// MostSampled returns the largest value that was sampled in each step; without a sample, that of the step before.
+// Values below 0 are not known. toEnd says that the last step has all samples after it, too. nil: nothing was sampled.
 func MostSampled(samples []event.Sample, times []int64, toEnd bool, value func(*event.Sample) int64) []int64 {
 	out := make([]int64, len(times)-1)
 	known := false

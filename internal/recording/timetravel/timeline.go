@@ -14,10 +14,10 @@ import (
 	"github.com/heaptap/heaptap/internal/recording/inorder"
 )
 
-// Timeline says how much was live over time. It keeps what it has read of blocks of events: about levelRoom levels, which
-// is dense enough to find the ends of steps without reading the blocks again, as long as a step is not much shorter than
-// a block; and more of the blocks in which shorter steps ended lately. The zero value is ready for use. It is safe for
-// concurrent use, with one Reader.
+// Timeline says how much was live over time. It keeps what it has read of blocks of events: about levelRoom levels,
+// which is dense enough to find the ends of steps without reading the blocks again, as long as a step is not much
+// shorter than a block; and more of the blocks in which shorter steps ended lately. The zero value is ready for use. It
+// is safe for concurrent use, with one Reader.
 type Timeline struct {
 	mu    sync.Mutex
 	known map[uint64]*blockLevels // by the number of the block's first event
@@ -63,8 +63,8 @@ type Precision struct {
 	Slack int64 // how far the end of a step may move, ns, to where the level is known
 	Least bool  // Least and Bytes are wanted
 	// Blocks bounds how many blocks of events are decoded, beyond those at the ends of the range. If more would be
-	// needed, none is: ends of steps move to where the level is known, however far, and steps may not be Exact. The sums
-	// of some blocks are then read each time, until all are known. 0: no bound
+	// needed, none is: ends of steps move to where the level is known, however far, and steps may not be Exact. The
+	// sums of some blocks are then read each time, until all are known. 0: no bound
 	Blocks int
 	// Progress is called while blocks are read, with the number of those done and of all; nil: not wanted.
 	Progress func(done, total int)
@@ -74,9 +74,9 @@ type Precision struct {
 const sumsPerBlock = 32
 
 // Steps divides the events between two cuts at times, which rise and of which the first and the last are those of the
-// cuts. It returns what was live at the first time, and then a step for each of the others. rough says that the bound on
-// blocks was reached, or that events were folded: then ends of steps moved farther, or some steps are not Exact. With an
-// error about damage come the steps, in which the events that could not be read are not divided.
+// cuts. It returns what was live at the first time, and then a step for each of the others. rough says that the bound
+// on blocks was reached, or that events were folded: then ends of steps moved farther, or some steps are not Exact.
+// With an error about damage come the steps, in which the events that could not be read are not divided.
 func (l *Timeline) Steps(ctx context.Context, r *recording.Reader, from, to uint64, times []int64, p Precision) (
 	steps []LevelStep, rough bool, err error) {
 	if err := r.NeedEvents(); err != nil {
@@ -158,8 +158,8 @@ func (b *blockLevels) thin(n int) *blockLevels {
 	return &x
 }
 
-// readBlock returns the levels of a block at times and cuts, which rise, and at a grid: equal numbers of events, and equal
-// times. Those of the grid it keeps.
+// readBlock returns the levels of a block at times and cuts, which rise, and at a grid: equal numbers of events, and
+// equal times. Those of the grid it keeps.
 func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64, cuts []uint64) (
 	[]recording.Level, error) {
 	h := blocks.Head(i)
@@ -502,7 +502,8 @@ func (w *walk) segments(u *unit, k int, add func(segment)) {
 	divided := inside < len(w.bounds) && w.bounds[inside].Cut < u.endCut
 	if !divided || u.list == nil {
 		s := segment{cut: u.endCut, live: int64(u.after.Bytes), blocks: int64(u.after.Blocks), most: int64(u.after.Top),
-			least: min(u.live, int64(u.after.Bytes)), allocs: u.known.allocs, bytes: u.known.bytes, frees: u.known.frees}
+			least: min(u.live, int64(u.after.Bytes)), allocs: u.known.allocs, bytes: u.known.bytes,
+			frees: u.known.frees}
 		if s.exact = u.known.list != nil; s.exact {
 			s.least = min(s.least, u.live+u.known.least)
 		}
