@@ -188,7 +188,9 @@ func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64
 			}
 		}
 		nextNumber = (v.Number/every + 1) * every
-		nextTime = begin + ((int64(v.Next)-begin)/tick+1)*tick
+		if nextTime = begin + ((int64(v.Next)-begin)/tick+1)*tick; nextTime < begin { // a forged recording
+			nextTime = math.MaxInt64
+		}
 		for len(times) > 0 && times[0] < int64(v.Next) {
 			times = times[1:]
 		}
