@@ -76,7 +76,7 @@ func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
 
 // sumsOfStacks reports whether the answer is added up from sums of whole stacks, which need no cells.
 func (a *ask) sumsOfStacks() bool {
-	return (a.Plan == FromTally || a.Plan == FromSummaries) && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
+	return a.Plan != FromEvents && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
 }
 
 // fromSums adds up the tally or summaries, and what was live at the moments of the query.
@@ -93,24 +93,24 @@ func (n *nodeSums) fromSums(fields []field) error {
 			}
 		}
 	} else if slices.ContainsFunc(fields, field.ofChanges) {
-		sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
+		list, err := a.changes()
 		if err != nil {
 			return err
 		}
-		changes = slices.DeleteFunc(sum.List(), func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
+		changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
 	}
-	at := func(cut uint64) ([]timetravel.Live, error) {
-		list, err := timetravel.LiveAt(a.ctx, a.Reader, cut)
+	at := func(levels func() ([]timetravel.Live, error)) ([]timetravel.Live, error) {
+		list, err := levels()
 		return slices.DeleteFunc(list, func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }), err
 	}
 	var err error
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
-		if live, err = at(a.At); err != nil {
+		if live, err = at(a.liveThen); err != nil {
 			return err
 		}
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
-		if peak, err = at(a.PeakAt); err != nil {
+		if peak, err = at(a.liveAtPeak); err != nil {
 			return err
 		}
 	}
