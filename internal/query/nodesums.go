@@ -76,7 +76,8 @@ func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
 
 // sumsOfStacks reports whether the answer is added up from sums of whole stacks, which need no cells.
 func (a *ask) sumsOfStacks() bool {
-	return (a.Plan == FromTally || a.Plan == FromSummaries) && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
+	return (a.Plan == FromTally || a.Plan == FromSummaries) && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) &&
+		!a.q.wants(mappingMetrics...)
 }
 
 // fromSums adds up the tally or summaries, and what was live at the moments of the query.

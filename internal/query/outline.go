@@ -225,7 +225,8 @@ func (x *explorer) follow(at branch, name string) branch {
 	best := branch{group: -1}
 	for _, p := range parts {
 		g := &x.b.n.groups[p.group]
-		if (g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)) && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
+		named := g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)
+		if named && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
 			best = p
 		}
 	}

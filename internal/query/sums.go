@@ -47,7 +47,7 @@ const (
 	fieldMapped
 	fieldMappedPeak
 	fieldMappedResident
-	fieldOwnPeak // never summed up: package peaks fills it in
+	fieldOwnPeak // never summed up: type peaks finds it
 	fieldCells   // how many cells there are
 	fieldCount
 )
