@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/recording/block":   {"event", "tally", "recording/column"},
 	"internal/recording/inorder": {},
 	"internal/recording": {
-		"event", "tally", "private", "recording/column", "recording/block", "recording/inorder",
+		"event", "tally", "private", "lru", "recording/column", "recording/block", "recording/inorder",
 	},
 	"internal/run":                  {"event", "private", "recording"},
 	"internal/recording/repair":     {"event", "recording"},
@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"internal/record/unseen":       {"elfx", "spool", "wire"},
 	"internal/record/watch":        {"event", "recording", "wire", "humanize", "spelling"},
 	"internal/glob":                {},
+	"internal/lru":                 {},
 	"internal/owncode":             {"funcname", "glob"},
 	"internal/namesource":          {"elfx"},
 	"internal/profile":             {"event", "funcname", "glob", "owncode", "tally", "recording", "run"},
@@ -76,7 +77,7 @@ var mayImport = map[string][]string{
 	"internal/query/querytest":     {"query", "profile/profiletest"},
 	"internal/profile/profiletest": {"event", "profile", "recording", "tally"},
 	"internal/query": {
-		"event", "timeref", "tally", "recording", "profile", "recording/timetravel", "run",
+		"event", "lru", "timeref", "tally", "recording", "profile", "recording/timetravel", "run",
 	},
 	"internal/check":         {"query", "escape", "humanize", "owncode", "profile"},
 	"internal/export":        {"event", "profile", "query", "recording"},
