@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"internal/recording": {
 		"event", "tally", "private", "lru", "recording/column", "recording/block", "recording/inorder",
 	},
-	"internal/run":                  {"event", "private", "recording"},
+	"internal/run":                  {"event", "private", "recording", "recording/timetravel"},
 	"internal/recording/repair":     {"event", "recording"},
 	"internal/recording/timetravel": {"event", "recording", "recording/block", "recording/inorder"},
 	"internal/namecache":            {"event"},

@@ -55,6 +55,7 @@ type ask struct {
 	allPeak   uint64          // then, and if from events: the own peak of everything that is selected
 	prepared  *Range          // see prepare
 	funcs     funcs
+	joined    *joinedFuncs // finds functions, instead of funcs; nil: funcs does
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
