@@ -42,8 +42,12 @@ var mayImport = map[string][]string{
 	"internal/run":                  {"event", "private", "recording", "recording/timetravel"},
 	"internal/recording/repair":     {"event", "recording"},
 	"internal/recording/timetravel": {"event", "recording", "recording/block", "recording/inorder"},
-	"internal/namecache":            {"event"},
-	"internal/symbolize":            {"event", "elfx", "dwarfx", "namecache"},
+	"internal/recording/atlas": {
+		"cachedir", "event", "recording", "recording/column", "recording/timetravel",
+	},
+	"internal/cachedir":  {},
+	"internal/namecache": {"cachedir", "event"},
+	"internal/symbolize": {"event", "elfx", "dwarfx", "namecache"},
 	"internal/record": {
 		"clock", "control", "wire", "spill", "spool", "event", "ledger", "tally", "recording", "namecache",
 		"private", "record/journal", "record/names", "record/notes", "record/order", "record/output", "record/pairs",
@@ -78,6 +82,7 @@ var mayImport = map[string][]string{
 	"internal/profile/profiletest": {"event", "profile", "recording", "tally"},
 	"internal/query": {
 		"event", "lru", "timeref", "tally", "recording", "profile", "recording/timetravel", "run",
+		"recording/atlas",
 	},
 	"internal/check":         {"query", "escape", "humanize", "owncode", "profile"},
 	"internal/export":        {"event", "profile", "query", "recording"},
@@ -177,6 +182,7 @@ var mayImport = map[string][]string{
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
 		"flagfile", "recording/repair", "namesource", "owncode", "run", "api", "browser", "serve", "../ui",
+		"cachedir", "recording/atlas",
 	},
 	"tests/browser":           {"serve", "../tests/need"},
 	"tests/programs":          {"event", "recording", "../tests/count"},

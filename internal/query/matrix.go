@@ -50,7 +50,7 @@ type crossings struct {
 
 func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) {
 	one := *q
-	one.By, one.Metrics = ByFunction, []Metric{FreedBytes}
+	one.By, one.Metrics, one.Rough = ByFunction, []Metric{FreedBytes}, 0
 	a, err := newAsk(ctx, s, &one)
 	if err != nil {
 		return nil, err

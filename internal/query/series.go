@@ -70,6 +70,9 @@ func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Seri
 // equal time if that avoids decoding. Rows are the top groups by the first of each list of metrics in rank.
 func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool, rank ...[]Metric) (
 	*Series, error) {
+	exact := *q
+	exact.Rough = 0
+	q = &exact
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -24,6 +25,9 @@ type Source struct {
 
 	runtimeOnce sync.Once
 	runtimeMade stackSet
+
+	chart  atomic.Pointer[chart] // nil: there is no atlas
+	recent atomic.Pointer[recentFilter]
 
 	regionsOnce sync.Once
 	regionsMade *regionTree

@@ -99,6 +99,15 @@ func (e *EventBlocks) Decode(i int, f Fields, yield func(n, ref uint64, v *event
 	return err
 }
 
+// DecodeBatches is Decode in batches, which is faster.
+func (e *EventBlocks) DecodeBatches(i int, f Fields, yield func(*Batch) bool) error {
+	d := e.decoder()
+	defer e.decoders.Put(d)
+	d.Wanted = f
+	_, err := e.decodeWith(d, i, yield)
+	return err
+}
+
 // decodeWith returns what yield returned last.
 func (e *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (more bool, err error) {
 	more = true
