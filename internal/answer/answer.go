@@ -11,6 +11,7 @@ type Head struct {
 	FormatVersion int       `json:"format_version"`
 	Recording     Recording `json:"recording"`
 	Plan          string    `json:"plan"`
+	Rough         bool      `json:"rough,omitempty"` // the range is near the one that was asked for
 	Missing       string    `json:"missing,omitempty"`
 	Range         Range     `json:"range"`
 	Metrics       []Metric  `json:"metrics"`
@@ -41,7 +42,7 @@ type Metric struct {
 type Values map[string]any
 
 func newHead(s *query.Source, a *query.Answer) Head {
-	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Missing: a.Missing,
+	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Rough: a.Rough, Missing: a.Missing,
 		Range:     newRange(a),
 		Recording: newRecording(s.Profile), Metrics: []Metric{}, Total: newValues(a, &a.Total),
 		Sampling: newSampling(s.Profile)}

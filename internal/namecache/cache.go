@@ -1,20 +1,14 @@
 package namecache
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/heaptap/heaptap/internal/cachedir"
 	"github.com/heaptap/heaptap/internal/event"
 )
 
@@ -25,15 +19,14 @@ const (
 	// maxFile bounds the names of one build: a larger file is started again. DefaultLimit bounds all of them together.
 	maxFile      = 32 << 20
 	DefaultLimit = 256 << 20
-
-	// freshFor is how long a file counts as just used, so that not every run updates its time.
-	freshFor = time.Hour
 )
+
+var kind = cachedir.Kind{What: "names", Suffix: suffix}
 
 // Cache is a folder of names. A nil Cache knows nothing and keeps nothing. Its methods may be called by several
 // goroutines, and the folder be used by several processes.
 type Cache struct {
-	dir   *os.Root
+	dir   *cachedir.Folder
 	limit int64
 }
 
@@ -46,95 +39,20 @@ type Key struct {
 func (k Key) file() string { return fmt.Sprintf("%s-%016x%s", k.BuildID, k.Source, suffix) }
 
 // Dir returns the folder for names below the user's cache folder, "" if the user has none.
-func Dir() string {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(cache, "heaptap", "names")
-}
+func Dir() string { return cachedir.Path("names") }
 
 // Open opens the cache in a folder, and makes the folder if it is missing. It fails if the folder belongs to another
 // user or others may write to it: anybody could have put names there.
-func Open(dir string) (*Cache, error) {
-	if dir == "" {
-		return nil, errors.New("there is no folder for caches: set HOME or XDG_CACHE_HOME")
-	}
-	if err := notAnothers(dir); err != nil {
-		return nil, fmt.Errorf("the cache of names: %w", err)
-	}
-	// Other users may enter the folder above: the agent's library lies there, and a daemon that gives up root loads it.
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("the cache of names: %w", err)
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("the cache of names: %w", err)
-	}
-	return open(dir)
-}
-
-// notAnothers returns an error if root is about to create folders in another user's home, as under sudo: that user
-// could not use them.
-func notAnothers(dir string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	for {
-		st, err := os.Stat(dir)
-		if err == nil {
-			if owner(st) != 0 {
-				return fmt.Errorf("%s belongs to user %d", dir, owner(st))
-			}
-			return nil
-		}
-		if dir == filepath.Dir(dir) {
-			return nil
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// owner returns the user that a file belongs to.
-func owner(st fs.FileInfo) int {
-	if raw, ok := st.Sys().(*syscall.Stat_t); ok {
-		return int(raw.Uid)
-	}
-	return -1
-}
+func Open(dir string) (*Cache, error) { return cacheIn(kind.Open(dir)) }
 
 // OpenExisting opens a cache as Open does, but does not create one: the error then wraps fs.ErrNotExist.
-func OpenExisting(dir string) (*Cache, error) {
-	if dir == "" {
-		return nil, fmt.Errorf("there is no folder for caches: %w", fs.ErrNotExist)
-	}
-	return open(dir)
-}
+func OpenExisting(dir string) (*Cache, error) { return cacheIn(kind.OpenExisting(dir)) }
 
-func open(dir string) (*Cache, error) {
-	root, err := os.OpenRoot(dir)
+func cacheIn(dir *cachedir.Folder, err error) (*Cache, error) {
 	if err != nil {
-		return nil, fmt.Errorf("the cache of names: %w", err)
+		return nil, err
 	}
-	st, err := root.Stat(".")
-	if err == nil {
-		err = private(st)
-	}
-	if err != nil {
-		root.Close()
-		return nil, fmt.Errorf("the cache of names: %s: %w", dir, err)
-	}
-	return &Cache{dir: root, limit: DefaultLimit}, nil
-}
-
-// private returns an error if a user other than this process's may write.
-func private(st fs.FileInfo) error {
-	if owner(st) != os.Geteuid() {
-		return fmt.Errorf("it belongs to user %d", owner(st))
-	}
-	if st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("its mode %#o lets others write to it", st.Mode().Perm())
-	}
-	return nil
+	return &Cache{dir: dir, limit: DefaultLimit}, nil
 }
 
 // Close closes the folder.
@@ -169,43 +87,16 @@ func (c *Cache) Find(k Key, addrs []uint64) (frames [][]event.Frame, known []boo
 
 // read returns what follows the head of a file.
 func (c *Cache) read(name string) ([]byte, error) {
-	f, err := c.openFile(name, os.O_RDONLY)
+	f, err := c.dir.OpenFile(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if age := time.Since(st.ModTime()); age > freshFor || age < -freshFor {
-		now := time.Now()
-		_ = c.dir.Chtimes(name, now, now) // only decides what is removed first
-	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+maxBatch))
 	if err != nil || len(b) < len(magic) || string(b[:len(magic)]) != magic {
 		return nil, errors.Join(err, errors.New("not a file of names"))
 	}
 	return b[len(magic):], nil
-}
-
-func (c *Cache) openFile(name string, flags int) (*os.File, error) {
-	f, err := c.dir.OpenFile(name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", name)
-	}
-	if err == nil {
-		err = private(st)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // Add keeps the frames of addresses, which must be in ascending order. It drops them while another process writes to
@@ -225,11 +116,11 @@ func (c *Cache) Add(k Key, addrs []uint64, frames [][]event.Frame) error {
 	if err := c.append(k.file(), b); err != nil {
 		return fmt.Errorf("the cache of names: %w", err)
 	}
-	return c.prune(c.limit, k.file())
+	return c.dir.Prune(c.limit, k.file())
 }
 
 func (c *Cache) append(name string, batch []byte) error {
-	f, err := c.openFile(name, os.O_RDWR|os.O_CREATE)
+	f, err := c.dir.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -291,65 +182,9 @@ type Usage struct {
 
 // Usage counts what the cache holds.
 func (c *Cache) Usage() (Usage, error) {
-	files, err := c.files()
-	var u Usage
-	for _, f := range files {
-		u.Builds++
-		u.Bytes += f.Size()
-	}
-	return u, err
+	u, err := c.dir.Usage()
+	return Usage{u.Files, u.Bytes}, err
 }
 
 // Prune removes what was not used for the longest time until the cache takes no more than limit bytes.
-func (c *Cache) Prune(limit int64) error { return c.prune(limit, "") }
-
-// prune spares the file named keep.
-func (c *Cache) prune(limit int64, keep string) error {
-	files, err := c.files()
-	if err != nil {
-		return err
-	}
-	total := int64(0)
-	for _, f := range files {
-		total += f.Size()
-	}
-	if total <= limit {
-		return nil
-	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int {
-		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
-	})
-	for _, f := range files {
-		if total <= limit {
-			break
-		}
-		if f.Name() == keep {
-			continue
-		}
-		if err := c.dir.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the cache of names: %w", err)
-		}
-		total -= f.Size()
-	}
-	return nil
-}
-
-// files lists the files of names.
-func (c *Cache) files() ([]fs.FileInfo, error) {
-	d, err := c.dir.Open(".")
-	if err != nil {
-		return nil, fmt.Errorf("the cache of names: %w", err)
-	}
-	defer d.Close()
-	entries, err := d.ReadDir(-1)
-	var list []fs.FileInfo
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), suffix) || !e.Type().IsRegular() {
-			continue
-		}
-		if st, err := e.Info(); err == nil { // else another process has removed it
-			list = append(list, st)
-		}
-	}
-	return list, err
-}
+func (c *Cache) Prune(limit int64) error { return c.dir.Prune(limit, "") }

@@ -12,14 +12,15 @@ import (
 // Plan is where an answer comes from.
 type Plan uint8
 
-// The plans, the cheapest first.
+// The plans, of which an exact answer has the first one that suffices.
 const (
 	FromTally     Plan = iota // the sums of the whole run
 	FromSummaries             // the sums of blocks of events
 	FromEvents                // the events one by one
+	FromAtlas                 // an atlas, between two of its moments; see Query.Rough
 )
 
-func (p Plan) String() string { return [...]string{"tally", "summaries", "events"}[p] }
+func (p Plan) String() string { return [...]string{"tally", "summaries", "events", "atlas"}[p] }
 
 // Answer has what every kind of answer has.
 type Answer struct {
@@ -30,6 +31,7 @@ type Answer struct {
 	Span     int64  // from Begin to To, ns; for the whole run, to the end of the process
 	At       uint64 // the cut of Live
 	PeakAt   uint64 // the cut of Peak, if it was requested
+	Rough    bool   // From, To or At are not those of the query, but near: see Query.Rough
 	Total    Values // of everything that the query selects
 	// Runtime is what the runtime keeps of what the query selects, if leaks are wanted: it is not in Total's.
 	Runtime profile.Leak
@@ -54,11 +56,13 @@ type ask struct {
 	peaksHeld bool            // the cells hold their own peaks
 	allPeak   uint64          // then, and if from events: the own peak of everything that is selected
 	prepared  *Range          // see prepare
+	moved     *moments        // of an answer from an atlas; else nil
 	funcs     funcs
+	joined    *joinedFuncs // finds functions, instead of funcs; nil: funcs does
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
-	a := &ask{Source: s, ctx: ctx, q: q, stacks: newStackFilter(s, q), perBlock: q.filtersBlocks() || q.By.ofBlocks() ||
+	a := &ask{Source: s, ctx: ctx, q: q, stacks: s.stackFilter(q), perBlock: q.filtersBlocks() || q.By.ofBlocks() ||
 		s.estimated(),
 		ownPeaks: q.wants(OwnPeak, Recycling)}
 	a.Metrics = slices.Clone(q.metrics())
@@ -73,24 +77,14 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	if q.At != nil {
 		a.At = min(*q.At, s.last)
 	}
-	var err error
-	if a.Begin, err = s.Reader.TimeAt(a.From); err != nil {
+	if err := a.approximate(); err != nil {
 		return nil, err
 	}
-	end := s.Profile.Duration
-	if !a.whole {
-		if end, err = s.Reader.TimeAt(a.To); err != nil {
+	if a.moved == nil {
+		if err := a.locate(); err != nil {
 			return nil, err
 		}
-	}
-	if a.whole {
-		a.Begin = 0
-	}
-	a.Span = end - a.Begin
-	if q.wants(Peak, PeakBlocks) {
-		if a.PeakAt, err = a.peakCut(); err != nil {
-			return nil, err
-		}
+		a.Plan = a.choose()
 	}
 	if q.filtersBlocks() {
 		a.blocks = newBlockFilter(s, q)
@@ -98,8 +92,28 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	if q.wants(Depth) {
 		a.depths = profile.NewDepths(s.Reader.Nodes())
 	}
-	a.Plan = a.choose()
 	return a, ctx.Err()
+}
+
+// locate finds the times of the range, and the peak.
+func (a *ask) locate() (err error) {
+	if a.Begin, err = a.Reader.TimeAt(a.From); err != nil {
+		return err
+	}
+	end := a.Profile.Duration
+	if !a.whole {
+		if end, err = a.Reader.TimeAt(a.To); err != nil {
+			return err
+		}
+	}
+	if a.whole {
+		a.Begin = 0
+	}
+	a.Span = end - a.Begin
+	if a.q.wants(Peak, PeakBlocks) {
+		a.PeakAt, err = a.peakCut()
+	}
+	return err
 }
 
 // peakCut returns the first cut within the range at which the process had the most live bytes.
@@ -179,6 +193,8 @@ func (a *ask) collect() (*cells, error) {
 		} else {
 			err = a.fromChanges(&c)
 		}
+	case FromAtlas:
+		err = a.fromChanges(&c)
 	case FromEvents:
 		err = a.fromEvents(&c)
 	}
@@ -242,10 +258,11 @@ func (a *ask) fromTally(c *cells) {
 
 // fromChanges takes the summaries of a range.
 func (a *ask) fromChanges(c *cells) error {
-	changes, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
+	changes, err := a.changes()
 	if err != nil {
 		return err
 	}
+	c.list = make([]cell, 0, len(changes))
 	if a.ownPeaks {
 		a.peaksHeld = true
 		before, err := timetravel.LiveAt(a.ctx, a.Reader, a.From)
@@ -256,7 +273,8 @@ func (a *ask) fromChanges(c *cells) error {
 			c.at(l.Stack, 0).OwnPeak = l.Bytes
 		}
 	}
-	for _, n := range changes.List() {
+	for i := range changes {
+		n := &changes[i]
 		v := &c.at(n.Stack, 0).Values
 		v.Allocations, v.Bytes = n.Allocs, n.Bytes
 		v.Deallocations, v.FreedBytes, v.Temporary = n.Frees, n.FreedBytes, n.Temporary
@@ -269,7 +287,7 @@ func (a *ask) fromChanges(c *cells) error {
 func (a *ask) moments(c *cells) error {
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
-		list, err := timetravel.LiveAt(a.ctx, a.Reader, a.At)
+		list, err := a.liveThen()
 		if err != nil {
 			return err
 		}
@@ -279,7 +297,7 @@ func (a *ask) moments(c *cells) error {
 		}
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
-		list, err := timetravel.LiveAt(a.ctx, a.Reader, a.PeakAt)
+		list, err := a.liveAtPeak()
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 func Events(ctx context.Context, s *Source, q *Query, yield func(n, ref uint64, e *event.Event) error) (*Answer,
 	error) {
 	one := *q
-	one.By, one.Metrics = ByStack, []Metric{Bytes}
+	one.By, one.Metrics, one.Rough = ByStack, []Metric{Bytes}, 0
 	a, err := newAsk(ctx, s, &one)
 	if err != nil {
 		return nil, err

@@ -40,15 +40,41 @@ const (
 	inModule
 )
 
-// newStackFilter returns nil if every stack counts.
-func newStackFilter(s *Source, q *Query) *stackFilter {
-	none := q.Processes != nil && !slices.Contains(q.Processes, s.Reader.Process().PID)
-	if q.Focus == nil && q.Ignore == nil && q.Modules == nil && !none {
+// filterKey is what a stackFilter depends on.
+type filterKey struct {
+	none                   bool
+	focus, ignore, modules string
+}
+
+// recentFilter is a stackFilter that may be needed again: whoever drags the ends of a range keeps the filters.
+type recentFilter struct {
+	filterKey
+	*stackFilter
+}
+
+// stackFilter returns the filter of a query; nil if every stack counts.
+func (s *Source) stackFilter(q *Query) *stackFilter {
+	key := filterKey{none: q.Processes != nil && !slices.Contains(q.Processes, s.Reader.Process().PID)}
+	if q.Focus != nil {
+		key.focus = "/" + q.Focus.String()
+	}
+	if q.Ignore != nil {
+		key.ignore = "/" + q.Ignore.String()
+	}
+	if q.Modules != nil {
+		key.modules = "/" + strings.Join(q.Modules, "\x00")
+	}
+	if key == (filterKey{}) {
 		return nil
 	}
-	return &stackFilter{s: s, q: q, none: none, known: make([]atomic.Uint32,
-		min(2*s.Reader.Nodes().Len()+64, maxDense)),
-		pcs: make(map[uint32]mark), nodes: make(map[uint32]mark)}
+	if r := s.recent.Load(); r != nil && r.filterKey == key {
+		return r.stackFilter
+	}
+	f := &stackFilter{s: s, q: &Query{Focus: q.Focus, Ignore: q.Ignore, Modules: q.Modules}, none: key.none,
+		known: make([]atomic.Uint32, min(2*s.Reader.Nodes().Len()+64, maxDense)),
+		pcs:   make(map[uint32]mark), nodes: make(map[uint32]mark)}
+	s.recent.Store(&recentFilter{key, f})
+	return f
 }
 
 // keep reports whether a stack counts.

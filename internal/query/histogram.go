@@ -61,7 +61,7 @@ const maxExact = 1 << 20
 // Distribute answers with histograms of the blocks that the query selects. Its grouping is ignored.
 func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	one := *q
-	one.By, one.Metrics = ByFunction, []Metric{Bytes}
+	one.By, one.Metrics, one.Rough = ByFunction, []Metric{Bytes}, 0
 	a, err := newAsk(ctx, s, &one)
 	if err != nil {
 		return nil, err

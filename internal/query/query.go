@@ -33,6 +33,11 @@ type Query struct {
 	// Runtime counts what the runtime keeps as leaked, too, instead of in Answer.Runtime.
 	Runtime bool
 
+	// Rough is by how many ns the ends of the range, and At, may move, so that an atlas can answer at once; see
+	// Source.UseAtlas and Source.Pixel. 0: not at all. The answer says how they moved (Answer.Rough). It is exact where
+	// they would move farther, or the atlas lacks what is needed.
+	Rough int64
+
 	By      By
 	Names   Names    // names by which groups are distinguished; nil: their own
 	Metrics []Metric // the first one sorts. nil: Bytes

@@ -3,9 +3,11 @@ package query
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -19,8 +21,13 @@ type Source struct {
 	last    uint64
 	mu      sync.Mutex // protects Profile's frames, which are resolved on first use
 
+	timeline timetravel.Timeline
+
 	runtimeOnce sync.Once
 	runtimeMade stackSet
+
+	chart  atomic.Pointer[chart] // nil: there is no atlas
+	recent atomic.Pointer[recentFilter]
 
 	regionsOnce sync.Once
 	regionsMade *regionTree

@@ -66,7 +66,7 @@ func (a *answerText) runtimesOwn(q *query.Answer, hint string) {
 }
 
 var planText = map[query.Plan]string{query.FromTally: "run's statistics", query.FromSummaries: "summaries",
-	query.FromEvents: "events"}
+	query.FromEvents: "events", query.FromAtlas: "an atlas"}
 
 func (a *answerText) events() uint64 {
 	first, last := a.s.Reader.Cuts()

@@ -1,0 +1,116 @@
+package query
+
+import (
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/recording/atlas"
+)
+
+// BenchmarkRough asks the recording named by HEAPTAP_RECORDING for rough answers about random ranges, and for curves.
+// "values" is the part of an answer from the range to the values of each stack.
+func BenchmarkRough(b *testing.B) {
+	path := os.Getenv("HEAPTAP_RECORDING")
+	if path == "" {
+		b.Skip("HEAPTAP_RECORDING is not set")
+	}
+	s, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	a, err := atlas.Build(b.Context(), s.Reader, atlas.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.UseAtlas(a)
+	rng := rand.New(rand.NewPCG(1, 1))
+	ask := func(metrics ...Metric) *Query {
+		from, to := rng.Uint64N(s.last+1), rng.Uint64N(s.last+1)
+		return &Query{Range: &Range{min(from, to), max(from, to)}, Rough: s.Pixel(), Metrics: metrics}
+	}
+	all := []Metric{Bytes, Allocations, FreedBytes, Live, Peak, Temporary}
+	values := func(metrics ...Metric) func(b *testing.B) {
+		return func(b *testing.B) {
+			measure(b, func() error {
+				q, err := newAsk(b.Context(), s, ask(metrics...))
+				if err == nil {
+					_, err = q.changes()
+				}
+				if err == nil && q.q.wants(Live) {
+					_, err = q.liveThen()
+				}
+				if err == nil && q.q.wants(Peak) {
+					_, err = q.liveAtPeak()
+				}
+				return err
+			})
+		}
+	}
+	b.Run("values-bytes", values(Bytes))
+	b.Run("values-live", values(Live))
+	b.Run("values-all", values(all...))
+	b.Run("table", func(b *testing.B) {
+		measure(b, func() error { _, err := Flat(b.Context(), s, ask(Bytes)); return err })
+	})
+	b.Run("tree", func(b *testing.B) {
+		measure(b, func() error { _, err := TopDown(b.Context(), s, ask(Live), Trim{Share: .001}); return err })
+	})
+	index := s.chart.Load().grouped(s, &Query{})
+	groups, widest := index.groups, 0
+	for i := range groups {
+		if len(index.ranks[i]) > len(index.ranks[widest]) {
+			widest = i
+		}
+	}
+	b.Run("curve", func(b *testing.B) {
+		measure(b, func() error {
+			g := groups[rng.IntN(len(groups))]
+			_, err := CurveOf(b.Context(), s, &Query{}, func(x *Group) bool { return *x == g })
+			return err
+		})
+	})
+	b.Run("curve-widest", func(b *testing.B) { // of the function that is called from the most places
+		measure(b, func() error {
+			_, err := CurveOf(b.Context(), s, &Query{}, func(x *Group) bool { return *x == groups[widest] })
+			return err
+		})
+	})
+	b.Run("curve-all", func(b *testing.B) {
+		measure(b, func() error {
+			_, err := CurveOf(b.Context(), s, &Query{}, func(x *Group) bool { return true })
+			return err
+		})
+	})
+	filter := Query{Focus: regexp.MustCompile("(?i)dict|list")}
+	b.Run("curve-filter", func(b *testing.B) {
+		measure(b, func() error { _, err := CurveOf(b.Context(), s, &filter, nil); return err })
+	})
+	b.Run("first-curve", func(b *testing.B) { // with nothing known of groups
+		measure(b, func() error {
+			s.UseAtlas(a)
+			_, err := CurveOf(b.Context(), s, &Query{}, func(x *Group) bool { return false })
+			return err
+		})
+	})
+	b.Run("first-filter", func(b *testing.B) {
+		measure(b, func() error {
+			s.recent.Store(nil)
+			_, err := CurveOf(b.Context(), s, &filter, nil)
+			return err
+		})
+	})
+}
+
+// measure reports the CPU time of a question, too: on a busy machine it varies less.
+func measure(b *testing.B, ask func() error) {
+	from := cpu()
+	for b.Loop() {
+		if err := ask(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-from)/1e6/float64(b.N), "cpu-ms/op")
+}
