@@ -118,6 +118,7 @@ func (q *Query) Key() string {
 	part("ignore", q.Ignore != nil, q.Ignore)
 	part("hide", q.Hide != nil, q.Hide)
 	part("runtime", q.Runtime, "")
+	part("rough", q.Rough != 0, q.Rough)
 	part("by", true, q.By)
 	part("metrics", true, q.metrics())
 	return b.String()

@@ -417,6 +417,7 @@ func less(all, before []recording.Change) []recording.Change {
 	for i := range before {
 		*sum.At(before[i].Stack) = before[i]
 	}
+	all = slices.Clone(all) // what was read may be kept for others
 	for i := range all {
 		c, b := &all[i], sum.Of(all[i].Stack)
 		c.Allocs -= b.Allocs
