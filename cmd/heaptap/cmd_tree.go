@@ -81,8 +81,8 @@ or below a path of them.
 				return err
 			}
 			if cut.Below != nil && t.Root.Total == (query.Values{}) {
-				return fmt.Errorf("tree: --below: nothing was counted below %s; \"heaptap tree\" without --below shows "+
-					"what the tree begins with", strings.Join(cut.Below, " > "))
+				return fmt.Errorf("tree: --below: nothing was counted below %s; \"heaptap tree\" without --below "+
+					"shows what the tree begins with", strings.Join(cut.Below, " > "))
 			}
 			if q.json {
 				return answer.Write(w, answer.NewTree(s, t, about.By, shape))

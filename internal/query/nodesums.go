@@ -85,7 +85,7 @@ func (n *nodeSums) fromSums(fields []field) error {
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
 	var live, peak []timetravel.Live
-	counted := a.Plan == FromTally || a.whole
+	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if counted {
 		for i := range a.sum.Stacks {
 			if a.stacks.keep(a.sum.Stacks[i].ID) {
@@ -99,20 +99,20 @@ func (n *nodeSums) fromSums(fields []field) error {
 		}
 		changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
 	}
-	at := func(levels func() ([]timetravel.Live, error)) ([]timetravel.Live, error) {
-		list, err := levels()
-		return slices.DeleteFunc(list, func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }), err
-	}
-	var err error
+	leave := func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
-		if live, err = at(a.liveThen); err != nil {
+		list, err := a.liveThen()
+		if err != nil {
 			return err
 		}
+		live = slices.DeleteFunc(list, leave)
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
-		if peak, err = at(a.liveAtPeak); err != nil {
+		list, err := a.liveAtPeak()
+		if err != nil {
 			return err
 		}
+		peak = slices.DeleteFunc(list, leave)
 	}
 	stack := func(i int) uint32 {
 		if i < len(whole) {
