@@ -1,0 +1,76 @@
+// What stands in the place of an answer that is not there.
+import type { ComponentChildren } from "preact";
+import { percent } from "../model/format.ts";
+import type { Fault } from "../net/fault.ts";
+import type { Progress } from "../net/stream.ts";
+
+/** An error: what, where, what to do. */
+export function FaultBox({ fault, retry }: { fault: Fault; retry: () => void }) {
+  return (
+    <div class="state" role="alert">
+      <p class="wrong">
+        <bdi>{fault.message}</bdi>
+      </p>
+      {fault.todo && (
+        <p>
+          <bdi>{fault.todo}</bdi>
+        </p>
+      )}
+      <p class="quiet">
+        <code>{fault.where}</code>
+      </p>
+      <div class="actions">
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** How far an answer is, and what stops it. */
+export function ProgressBox({ progress, cancel }: { progress: Progress; cancel: () => void }) {
+  const { done, total } = progress;
+  const known = total > 0;
+  return (
+    <div class="state" role="status">
+      <label>
+        Counting{known && ` · ${percent(done, total)}`}
+        <br />
+        <progress {...(known && { max: total, value: done })} />
+      </label>
+      <div class="actions">
+        <button type="button" onClick={cancel}>
+          Cancel
+        </button>
+      </div>
+    </div>
+  );
+}
+
+export function CancelledBox({ retry }: { retry: () => void }) {
+  return (
+    <div class="state" role="status">
+      <p>Cancelled.</p>
+      <div class="actions">
+        <button type="button" onClick={retry}>
+          Ask again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Nothing to show: why, and the command that changes that. */
+export function EmptyBox({ why, command }: { why: ComponentChildren; command: string }) {
+  return (
+    <div class="state">
+      <p>{why}</p>
+      {command && (
+        <p>
+          <code>{command}</code>
+        </p>
+      )}
+    </div>
+  );
+}
