@@ -19,6 +19,8 @@ const module = "github.com/heaptap/heaptap/"
 // (docs/design/0001-data-flow.md).
 var mayImport = map[string][]string{
 	"agent":                      {},
+	"ui":                         {},
+	"internal/licenses":          {"../ui"},
 	"internal/clock":             {},
 	"internal/private":           {},
 	"internal/event":             {},
@@ -170,7 +172,7 @@ var mayImport = map[string][]string{
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
-		"flagfile", "recording/repair", "namesource", "owncode", "run",
+		"flagfile", "recording/repair", "namesource", "owncode", "run", "licenses",
 	},
 	"tests/programs":          {"event", "recording", "../tests/count"},
 	"tools/mutate":            {},

@@ -5,8 +5,6 @@ import type { Node } from "./tree.ts";
 export interface Recording extends Node {
   command: string;
   pid: number;
-  /** Unix time in nanoseconds. */
-  startedNs: number;
   durationNs: number;
   /** How the process ended: "exit status 0", "killed by SIGSEGV", "still running". */
   end: string;
@@ -15,13 +13,20 @@ export interface Recording extends Node {
   livePeak: number;
   /** The most resident bytes; undefined if it was not measured. */
   residentPeak: number | undefined;
-  /** Why the recording cannot be opened; empty if it can. */
-  problem: string;
+  /** Events that were lost. */
+  lost: number;
 }
 
 /** The programs of one run. */
 export interface Run {
   label: string;
+  /** Unix time in nanoseconds; 0 if it is not known. */
+  startedNs: number;
+  /** What is wrong with it; empty if nothing is. */
+  problem: string;
+  /** The id of the recording that the reader most likely means, and why; empty if there is none. */
+  main: string;
+  mainWhy: string;
   recordings: Recording[];
 }
 
@@ -46,7 +51,7 @@ export interface Holder {
 export interface Gap {
   question: string;
   why: string;
-  /** What records it next time, for example --threads; empty if nothing does. */
+  /** The flag of heaptap run that provides it, for example --addresses; empty if none does. */
   remedy: string;
 }
 
@@ -61,13 +66,13 @@ export interface Levels {
 
 /** The first answer about a recording. */
 export interface FirstAnswer {
-  recording: Recording;
   live: Peak & { blocks: number };
   resident: Peak | undefined;
   /** What was live at the end. */
   leaked: { bytes: number; blocks: number };
   allocated: { bytes: number; allocations: number };
-  temporary: number; // allocations
+  /** Temporary allocations; undefined if they are not known. */
+  temporary: number | undefined;
   holders: Holder[];
   levels: Levels;
   gaps: Gap[];

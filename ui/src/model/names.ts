@@ -52,3 +52,8 @@ export function location(file: string, line: number): string {
   if (file === "") return "";
   return line > 0 ? `${base(file)}:${line}` : base(file);
 }
+
+/** A word as a shell reads it back, in quotes where it needs them. */
+export function shellQuote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,4 +1,173 @@
-import type { FirstAnswer, Run } from "../model/answers.ts";
+// The questions that the page asks, and what it makes of the answers.
+import type { Answers, Parameters, Report, RunProgramColumns, Session, Timeline, Top } from "../api.ts";
+import { decode } from "../columns.ts";
+import type { FirstAnswer, Gap, Holder, Levels, Recording, Run } from "../model/answers.ts";
+import { plural } from "../model/format.ts";
+import { shellQuote } from "../model/names.ts";
 import type { Ask } from "./lanes.ts";
-export async function askRuns(ask: Ask): Promise<Run[]> { return (await ask("session")) as Run[]; }
-export async function askFirstAnswer(ask: Ask, r: string): Promise<FirstAnswer> { return (await ask(`r/${r}/x`)) as FirstAnswer; }
+
+/** Lists the recordings. */
+export async function askRuns(ask: Ask): Promise<Run[]> {
+  return runsOf(decode<Session>(await ask("session")).answer);
+}
+
+/**
+ * Frames that only pass memory on: without them, what they allocate is their callers'. Behind ^, so that no function of
+ * the program itself is hidden because of how its name goes on.
+ */
+const passing = [
+  "^(x?(m|c|re)alloc|x?strn?dup|operator new|operator new\\[\\])(\\(|$)",
+  "^(g_(malloc|realloc|strdup)|_?Py(Mem|Object)_\\w*(Malloc|Calloc|Realloc))",
+  "^(std|__gnu_cxx|alloc|core|__rustc?|__rdl?_?\\w*)::",
+].join("|");
+
+/** Asks for the first answer about a recording. */
+export async function askFirstAnswer(ask: Ask, recording: string): Promise<FirstAnswer> {
+  const begin = performance.now();
+  const put = async <Q extends keyof Parameters>(question: Q, parameters: Parameters[Q]): Promise<Answers[Q]> => {
+    const path = `r/${encodeURIComponent(recording)}/${question}${queryOf(parameters)}`;
+    return decode<Answers[Q]>(await ask(path)).answer;
+  };
+  const about = await put("about", {});
+  const report = await put("report", { top: 0 });
+  const top = await put("top", { by: "function", metric: ["peak", "peak-blocks"], self: true, hide: passing, limit: 5 });
+  const timeline = (await put("timeline", { steps: 400 })) as Timeline;
+  const { peak, resident, leaked, totals } = report;
+  return {
+    live: { bytes: peak.bytes, atNs: peak.time_ns, blocks: peak.blocks },
+    resident: residentPeak(report, resident?.peak),
+    leaked: { bytes: leaked.bytes, blocks: leaked.blocks },
+    allocated: { bytes: totals.bytes, allocations: totals.allocations },
+    temporary: report.temporary.allocations ?? undefined,
+    holders: holdersOf(top),
+    levels: levelsOf(timeline),
+    gaps: gapsOf(about.lacks),
+    warnings: warningsOf(report),
+    command: `heaptap report ${shellQuote(report.recording.file)}`,
+    tookMs: performance.now() - begin,
+  };
+}
+
+/** The query of a question; empty if it has no parameters. Values go in as the command line has them. */
+export function queryOf(parameters: Record<string, string | number | boolean | string[] | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) query.append(name, String(one));
+  }
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+export function runsOf(session: Session): Run[] {
+  const { runs } = session;
+  return Array.from({ length: runs.rows }, (_, i) => {
+    const first = runs.programs.start(i);
+    const ids = runs.recordings.of.id;
+    const firstId = runs.recordings.start(i);
+    const id = (program: number) => ids.at(firstId + program);
+    const recordings = Array.from({ length: runs.programs.end(i) - first }, (_, n) => {
+      const parent = runs.programs.of.parent[first + n] ?? -1;
+      return recordingOf(runs.programs.of, first + n, id(n), parent < 0 ? undefined : id(parent));
+    });
+    const command = Array.from({ length: runs.command.end(i) - runs.command.start(i) }, (_, n) =>
+      runs.command.of.at(runs.command.start(i) + n),
+    );
+    return {
+      label: command.join(" ") || runs.run.at(i),
+      startedNs: runs.started_ns[i] ?? 0,
+      problem: runs.damage.at(i),
+      main: runs.matters.at(i),
+      mainWhy: runs.why.at(i),
+      recordings,
+    };
+  });
+}
+
+function recordingOf(all: RunProgramColumns, row: number, id: string, parent: string | undefined): Recording {
+  const number = (column: Float64Array) => column[row] ?? 0;
+  const running = all.running[row] === 1;
+  const [signal, status] = [number(all.signal), number(all.exit_code)];
+  const known = all.exit_known[row] === 1;
+  return {
+    id,
+    parent,
+    command: all.label.at(row) || all.name.at(row) || all.exe.at(row),
+    pid: number(all.pid),
+    durationNs: Math.max(0, number(all.ended_ns) - number(all.started_ns)),
+    end: endOf(running, known, signal, status),
+    failed: !running && known && (signal !== 0 || status !== 0),
+    livePeak: number(all.peak_live_bytes),
+    residentPeak: number(all.peak_resident_bytes) || undefined,
+    lost: number(all.lost_events),
+  };
+}
+
+const signals: Record<number, string> = {
+  1: "SIGHUP",
+  2: "SIGINT",
+  3: "SIGQUIT",
+  4: "SIGILL",
+  6: "SIGABRT",
+  7: "SIGBUS",
+  8: "SIGFPE",
+  9: "SIGKILL",
+  11: "SIGSEGV",
+  13: "SIGPIPE",
+  15: "SIGTERM",
+};
+
+/** How a process ended, in words. */
+export function endOf(running: boolean, known: boolean, signal: number, status: number): string {
+  if (running) return "still running";
+  if (!known) return "end not seen";
+  return signal === 0 ? `exit status ${status}` : `killed by ${signals[signal] ?? `signal ${signal}`}`;
+}
+
+/** The peak of the resident set: as the kernel counted it where heaptap read it, else of the samples. */
+function residentPeak(report: Report, read: { resident_bytes: number; time_ns: number } | null | undefined) {
+  if (read) return { bytes: read.resident_bytes, atNs: read.time_ns };
+  const { peak_rss_bytes: bytes, peak_rss_time_ns: atNs } = report.samples;
+  return bytes === null || atNs === null ? undefined : { bytes, atNs };
+}
+
+export function holdersOf(top: Top): Holder[] {
+  const { rows } = top;
+  const holders = Array.from({ length: rows.rows }, (_, i) => ({
+    name: rows.group.function.at(i),
+    file: rows.group.file.at(i),
+    line: rows.group.line[i] || 0,
+    module: rows.group.module.at(i),
+    bytes: rows.self["peak"]?.[i] || 0,
+    blocks: rows.self["peak-blocks"]?.[i] || 0,
+  }));
+  return holders.filter(({ bytes }) => bytes > 0);
+}
+
+/** The times are the bounds of the steps, the first being the beginning; resident bytes have no value for that. */
+export function levelsOf(timeline: Timeline): Levels {
+  const seconds = Array.from(timeline.times_ns, (ns) => ns / 1e9);
+  const live = Array.from(timeline.most_live_bytes);
+  const known = Array.from(timeline.resident_bytes, (bytes) => (Number.isNaN(bytes) ? null : bytes));
+  const resident = known.length > 0 ? [known[0] ?? null, ...known] : undefined;
+  if (live.length !== seconds.length || (resident && resident.length !== seconds.length)) {
+    throw new TypeError("the timeline's columns do not belong together");
+  }
+  return { seconds, live, resident };
+}
+
+function gapsOf(lacks: Answers["about"]["lacks"]): Gap[] {
+  return Array.from({ length: lacks.rows }, (_, i) => ({
+    question: lacks.what.at(i),
+    why: lacks.why.at(i),
+    remedy: lacks.flag.at(i),
+  }));
+}
+
+export function warningsOf(report: Report): string[] {
+  const { recording, lost_events: lost, truncated_stacks: cut } = report;
+  const warnings = [...recording.damage];
+  if (!recording.complete) warnings.push("The recording has no end: the recorder was stopped, or still writes it.");
+  if (lost > 0) warnings.push(`${plural(lost, "event")} were lost: every number is a lower bound.`);
+  if (cut > 0) warnings.push(`${plural(cut, "call stack")} were cut: their outermost frames are missing.`);
+  return warnings;
+}

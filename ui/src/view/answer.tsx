@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import type { FirstAnswer, Gap, Holder } from "../model/answers.ts";
 import { count, duration, percent, plural, shortCount } from "../model/format.ts";
-import { location } from "../model/names.ts";
+import { base, location } from "../model/names.ts";
 import { Bone, Figure, Size } from "./figures.tsx";
 import { Name } from "./name.tsx";
 import { CancelledBox, EmptyBox, FaultBox, ProgressBox } from "./states.tsx";
@@ -90,8 +90,8 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
         />
         <Figure
           label="temporary"
-          value={a && percent(a.temporary, a.allocated.allocations)}
-          note={a && <span title={count(a.temporary)}>{shortCount(a.temporary)} allocations</span>}
+          value={a && (a.temporary === undefined ? "–" : percent(a.temporary, a.allocated.allocations))}
+          note={a && <Temporary n={a.temporary} />}
         />
       </dl>
       <section>
@@ -113,6 +113,10 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
       )}
     </>
   );
+}
+
+function Temporary({ n }: { n: number | undefined }) {
+  return n === undefined ? <>not known</> : <span title={count(n)}>{shortCount(n)} allocations</span>;
 }
 
 const skeletonRows = ["80%", "64%", "70%", "58%", "66%"].map((width) => (
@@ -147,9 +151,9 @@ function Holders({ holders, total }: { holders: Holder[]; total: number }) {
         {holders.map((h, i) => (
           <tr key={i}>
             <td>
-              <Name text={h.name} />
+              <Name text={h.name || "unknown function"} />
               <div class="quiet">
-                <Name text={location(h.file, h.line) || h.module || "unknown"} limit={60} />
+                <Name text={location(h.file, h.line) || base(h.module) || "unknown"} limit={60} />
               </div>
             </td>
             <td class="number">
@@ -175,7 +179,7 @@ function GapLine({ gap }: { gap: Gap }) {
         {gap.why}
         {gap.remedy && (
           <>
-            {" · "}
+            {" · record with "}
             <code>{gap.remedy}</code>
           </>
         )}

@@ -57,16 +57,20 @@ function RunTable({ app, run }: { app: App; run: Run }) {
   const tree = rows(run.recordings);
   const shown = all.value ? tree : tree.slice(0, firstRows);
   const largest = run.recordings.reduce((max, r) => Math.max(max, r.residentPeak ?? r.livePeak), 1);
-  const started = run.recordings[0]?.startedNs;
   return (
     <section>
       <h2>
         <Name text={run.label} />
         <span class="quiet">
-          {started !== undefined && `${moment(started)} · `}
+          {run.startedNs > 0 && `${moment(run.startedNs)} · `}
           {plural(run.recordings.length, "process")}
         </span>
       </h2>
+      {run.problem && (
+        <p class="wrong">
+          <bdi>{run.problem}</bdi>
+        </p>
+      )}
       <div class="scroll">
         <table>
           <thead>
@@ -89,7 +93,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
           </thead>
           <tbody>
             {shown.map((row) => (
-              <RecordingRow key={row.node.id} app={app} row={row} largest={largest} />
+              <RecordingRow key={row.node.id} app={app} run={run} row={row} largest={largest} />
             ))}
           </tbody>
         </table>
@@ -105,21 +109,25 @@ function RunTable({ app, run }: { app: App; run: Run }) {
   );
 }
 
-function RecordingRow({ app, row, largest }: { app: App; row: Row<Recording>; largest: number }) {
+function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest: number }) {
+  const { app, run, row, largest } = props;
   const { node: r, depth } = row;
+  const main = run.main === r.id && run.recordings.length > 1;
   const share = (r.residentPeak ?? r.livePeak) / largest;
   return (
-    <tr class="choice">
+    <tr class={main ? "choice main" : "choice"}>
       <td style={{ paddingLeft: `${8 + 16 * Math.min(depth, 12)}px` }}>
         <Link app={app} to={{ recording: r.id }}>
           <Name text={r.command} limit={80} />
         </Link>{" "}
         <span class="quiet">{r.pid}</span>
-        {r.problem && (
-          <div class="wrong">
-            <bdi>{r.problem}</bdi>
-          </div>
+        {main && run.mainWhy && (
+          <span class="quiet">
+            {" · "}
+            <bdi>{run.mainWhy}</bdi>
+          </span>
         )}
+        {r.lost > 0 && <div class="wrong">{plural(r.lost, "event")} lost</div>}
       </td>
       <td class="number">{r.residentPeak === undefined ? <NotMeasured /> : <Size bytes={r.residentPeak} />}</td>
       <td class="bar wide" aria-hidden="true">
