@@ -155,7 +155,10 @@ var mayImport = map[string][]string{
 		"import", "outfile", "query", "record", "wire", "control", "humanize", "merge", "private", "recording",
 		"run",
 	},
-	"internal/answer": {"annotate", "check", "diff", "event", "timeref", "profile", "query", "tally", "run"},
+	"internal/columns":    {},
+	"internal/answer":     {"annotate", "check", "columns", "diff", "event", "timeref", "profile", "query", "tally", "run"},
+	"internal/api":        {"answer", "columns", "input"},
+	"internal/api/schema": {"api", "columns"},
 	"internal/view": {
 		"escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",
 		"answer", "control", "humanize", "verify", "funcname", "namesource", "owncode", "recording/repair",

@@ -1,6 +1,11 @@
 package answer
 
-import "github.com/heaptap/heaptap/internal/query"
+import (
+	"encoding/json"
+
+	"github.com/heaptap/heaptap/internal/columns"
+	"github.com/heaptap/heaptap/internal/query"
+)
 
 // Version is the version of the JSON. It grows when a field changes its meaning or is removed, not when fields are
 // added.
@@ -36,14 +41,80 @@ type Metric struct {
 	Sums bool   `json:"sums"`
 }
 
-// Values are metrics by name. A metric that is an estimate comes with NAME_standard_error; one that is not known is
-// null.
-type Values map[string]any
+// Values are metrics by name, made on demand. A metric that is an estimate comes with NAME_standard_error; one that is
+// not known is null. The zero Values has no metrics.
+type Values struct {
+	of *query.Answer
+	v  *query.Values
+}
+
+const errorSuffix = "_standard_error"
+
+// Names are the metrics, each followed by its standard error if the answer has estimates.
+func (v Values) Names() (names []string) {
+	if v.of == nil {
+		return nil
+	}
+	for _, m := range v.of.Metrics {
+		names = append(names, m.String())
+		if v.of.Sampled {
+			names = append(names, m.String()+errorSuffix)
+		}
+	}
+	return names
+}
+
+// Cells appends the values, in the order of the names.
+func (v Values) Cells(list []columns.Cell) []columns.Cell {
+	if v.of == nil {
+		return list
+	}
+	for _, m := range v.of.Metrics {
+		switch n, whole := m.Integer(v.v); {
+		case v.of.Sampled && !m.OfSamples():
+			list = append(list, columns.Cell{})
+		case whole:
+			list = append(list, columns.Uint(n))
+		default:
+			list = append(list, columns.Real(m.Of(v.v, v.of.Span)))
+		}
+		if !v.of.Sampled {
+			continue
+		}
+		if e, ok := m.StandardError(v.v, v.of.Span); ok {
+			list = append(list, columns.Real(e))
+		} else {
+			list = append(list, columns.Cell{})
+		}
+	}
+	return list
+}
+
+// MarshalJSON returns an object.
+func (v Values) MarshalJSON() ([]byte, error) {
+	if v.of == nil {
+		return []byte("{}"), nil
+	}
+	fields := make(map[string]any, len(v.of.Metrics))
+	for _, m := range v.of.Metrics {
+		if e, ok := m.StandardError(v.v, v.of.Span); ok {
+			fields[m.String()+errorSuffix] = e
+		}
+		if v.of.Sampled && !m.OfSamples() {
+			fields[m.String()] = nil
+		} else if n, ok := m.Integer(v.v); ok {
+			fields[m.String()] = n
+		} else {
+			fields[m.String()] = m.Of(v.v, v.of.Span)
+		}
+	}
+	return json.Marshal(fields)
+}
 
 func newHead(s *query.Source, a *query.Answer) Head {
 	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Missing: a.Missing,
 		Range:     newRange(a),
-		Recording: newRecording(s.Profile), Metrics: []Metric{}, Total: newValues(a, &a.Total),
+		Recording: NewRecording(s.Profile), Metrics: []Metric{}, Total: newValues(a, &a.Total),
 		Sampling: newSampling(s.Profile)}
 	for _, m := range a.Metrics {
 		j.Metrics = append(j.Metrics, Metric{m.String(), m.Unit().String(), m.Sums()})
@@ -54,22 +125,7 @@ func newHead(s *query.Source, a *query.Answer) Head {
 	return j
 }
 
-func newValues(a *query.Answer, v *query.Values) Values {
-	out := make(Values)
-	for _, m := range a.Metrics {
-		if e, ok := m.StandardError(v, a.Span); ok {
-			out[m.String()+"_standard_error"] = e
-		}
-		if a.Sampled && !m.OfSamples() {
-			out[m.String()] = nil
-		} else if n, ok := m.Integer(v); ok {
-			out[m.String()] = n
-		} else {
-			out[m.String()] = m.Of(v, a.Span)
-		}
-	}
-	return out
-}
+func newValues(a *query.Answer, v *query.Values) Values { return Values{a, v} }
 
 func newRange(a *query.Answer) Range { return Range{a.From, a.To, a.Begin, a.Span, a.At} }
 

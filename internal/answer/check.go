@@ -53,7 +53,7 @@ func NewCheck(r *check.Result, limit int) *Check {
 		j.Error = r.Err.Error()
 		return j
 	}
-	recording := newRecording(r.Source.Profile)
+	recording := NewRecording(r.Source.Profile)
 	j.Recording = &recording
 	stacks := make(map[*query.Source][]uint32) // of the checks' own runs
 	for i := range r.Checks {

@@ -39,7 +39,9 @@ type frameTable struct {
 type frameEntry struct {
 	pc   uint32
 	uses int
-	text string // their numbers, or in a whole table the frames themselves, each with a comma
+	// The first one's number, and how many they are.
+	first, count int
+	text         string // their numbers, or in a whole table the frames themselves, each with a comma
 }
 
 const densePCs = 1 << 22
@@ -72,10 +74,11 @@ func (t *frameTable) startAt(n int) {
 	t.numbers = n
 	for i := range t.entries {
 		e := &t.entries[i]
+		e.first, e.count = t.numbers, len(t.profile.PCFrames(e.pc))
+		t.numbers += e.count
 		var text []byte
-		for range t.profile.PCFrames(e.pc) {
-			text = append(strconv.AppendInt(text, int64(t.numbers), 10), ',')
-			t.numbers++
+		for n := e.first; n < t.numbers; n++ {
+			text = append(strconv.AppendInt(text, int64(n), 10), ',')
 		}
 		e.text = string(text)
 	}
@@ -141,6 +144,21 @@ func (n FrameNumbers) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return n.append(nil), nil
+}
+
+// AppendFrames appends the numbers to a list.
+func (n FrameNumbers) AppendFrames(list []int) []int {
+	if n.table == nil {
+		return list
+	}
+	n.table.profile.PCs(n.stack, func(pc uint32) bool {
+		e := &n.table.entries[n.table.index(pc)]
+		for i := range e.count {
+			list = append(list, e.first+i)
+		}
+		return true
+	})
+	return list
 }
 
 func (n FrameNumbers) append(b []byte) []byte {

@@ -54,7 +54,7 @@ type Globals struct {
 // NewGlobals makes the answer.
 func NewGlobals(s *query.Source, g *query.Globals, page Page) *Globals {
 	list, more := Cut(page, g.Variables)
-	j := &Globals{FormatVersion: Version, Recording: newRecording(s.Profile), Threads: g.Threads, Now: g.Now,
+	j := &Globals{FormatVersion: Version, Recording: NewRecording(s.Profile), Threads: g.Threads, Now: g.Now,
 		Counted: g.Counted, Total: newDataSum(&g.Total, ""), Sections: newSections(&g.Kinds), Modules: []DataFile{},
 		Variables: []Variable{}, More: more}
 	if g.At >= 0 {

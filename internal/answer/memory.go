@@ -80,7 +80,7 @@ func NewMemory(p *profile.Profile, s *profile.ResidentSet) *Memory {
 		stacks = append(stacks, m.Stack)
 	}
 	t := newFrameTable(p, stacks)
-	return &Memory{Version, newRecording(p), *newResidentSet(s, mappings, t), newResidentPeak(p), t.rows()}
+	return &Memory{Version, NewRecording(p), *newResidentSet(s, mappings, t), newResidentPeak(p), t.rows()}
 }
 
 func newResidentPeak(p *profile.Profile) *ResidentPeak {

@@ -81,7 +81,7 @@ type Mismatches struct {
 func NewMismatches(p *profile.Profile, page Page) *Mismatches {
 	list, more := Cut(page, p.Mismatches)
 	t := newFrameTable(p, mismatchedStacks(list))
-	return &Mismatches{Version, newRecording(p), p.MismatchedBlocks(), p.Totals.Inherited, newMismatches(t, list), more,
+	return &Mismatches{Version, NewRecording(p), p.MismatchedBlocks(), p.Totals.Inherited, newMismatches(t, list), more,
 		t.rows()}
 }
 

@@ -17,7 +17,8 @@ type Recording struct {
 	FoldedNS int64    `json:"folded_ns"`
 }
 
-func newRecording(p *profile.Profile) Recording {
+// NewRecording describes the file.
+func NewRecording(p *profile.Profile) Recording {
 	return Recording{p.Name, fmt.Sprintf("%d.%d", p.Major, p.Minor), p.Size, p.Ended && len(p.Damage) == 0,
 		orEmpty(p.Damage), p.Folded.Time}
 }

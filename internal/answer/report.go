@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/columns"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -153,6 +154,14 @@ type Maybe struct {
 	Unknown bool
 }
 
+// Cell is the number, or null.
+func (m Maybe) Cell() columns.Cell {
+	if m.Unknown {
+		return columns.Cell{}
+	}
+	return columns.Uint(m.N)
+}
+
 // MarshalJSON returns the number, or null.
 func (m Maybe) MarshalJSON() ([]byte, error) {
 	if m.Unknown {
@@ -175,7 +184,7 @@ func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 	t, h := &p.Totals, &p.Ending.Health
 	r := &Report{
 		FormatVersion:   Version,
-		Recording:       newRecording(p),
+		Recording:       NewRecording(p),
 		Process:         newProcess(p),
 		Selection:       newSelection(of),
 		DurationNS:      p.Duration,

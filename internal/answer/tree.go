@@ -51,14 +51,17 @@ func newNodes(s *query.Source, a *query.Answer, root *query.Node) []Node {
 		parent int
 	}
 	list := []Node{}
+	groups := map[query.Group]*Group{} // most nodes have one that others have, too
 	todo := []work{{root, -1}}
 	for len(todo) > 0 {
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		j := Node{Parent: w.parent, Self: newValues(a, &w.n.Self), Total: newValues(a, &w.n.Total), Folded: w.n.Folded}
 		if w.parent >= 0 {
-			g := newGroup(s, &w.n.Group, nil)
-			j.Group = &g
+			if j.Group = groups[w.n.Group]; j.Group == nil {
+				g := newGroup(s, &w.n.Group, nil)
+				j.Group, groups[w.n.Group] = &g, &g
+			}
 		}
 		list = append(list, j)
 		for i := len(w.n.Children) - 1; i >= 0; i-- {

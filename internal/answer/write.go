@@ -20,6 +20,15 @@ func (r Rows[T]) Len() int { return r.n }
 // At makes a row.
 func (r Rows[T]) At(i int) T { return r.at(i) }
 
+// Slice makes all rows.
+func (r Rows[T]) Slice() any {
+	list := make([]T, r.n)
+	for i := range list {
+		list[i] = r.at(i)
+	}
+	return list
+}
+
 // MarshalJSON makes all rows. Write needs less memory.
 func (r Rows[T]) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer

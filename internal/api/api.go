@@ -1,9 +1,20 @@
-// Package api answers questions about recordings over HTTP.
+// Package api answers questions about recordings over HTTP: GET /api/v1/session, and
+// GET /api/v1/r/RECORDING/QUESTION?PARAMETERS. docs/api-http.md describes it.
+//
+// A shelf holds the recordings. Questions and parameters are tables, in questions.go and parameters.go: from these come
+// the routes, docs/openapi.json and ui/src/api.ts. A request is first read, so that what it asks has one canonical form;
+// then its answer is looked for in the cache; else it waits for its turn in its lane, is answered by package query as
+// the command line is, and encoded by package columns.
+//
+// Who may ask is decided elsewhere: the handler trusts whoever reaches it.
 package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/input"
 )
@@ -18,12 +29,46 @@ type Options struct {
 }
 
 // API answers questions about the recordings of a session. It is an http.Handler for the paths below /api/v1/.
-type API struct{}
+type API struct {
+	options Options
+	shelf   *shelf
+	lanes   *lanes
+	cache   *cache
+	mux     *http.ServeMux
+
+	ctx     context.Context // ends when the API is closed
+	end     context.CancelCauseFunc
+	workers sync.WaitGroup
+}
+
+// cacheBytes is how many bytes of encoded answers are kept.
+const cacheBytes = 64 << 20
 
 // New finds the recordings.
-func New(ctx context.Context, o Options) (*API, error) { return &API{}, nil }
+func New(ctx context.Context, o Options) (*API, error) {
+	shelf, err := newShelf(ctx, o.Finder, o.Args)
+	if err != nil {
+		return nil, err
+	}
+	a := &API{options: o, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
+	a.ctx, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	a.mux.HandleFunc("/api/v1/session", a.session)
+	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, &Error{Status: http.StatusNotFound, Code: "unknown-path", What: "there is nothing at this path",
+			Do: "GET /api/v1/session, or /api/v1/r/RECORDING/QUESTION"})
+	})
+	return a, nil
+}
 
-// Close stops what goes on in the background and closes the recordings.
-func (a *API) Close() error { return nil }
+// Close cancels the requests that are being answered, waits for them, and closes the recordings.
+func (a *API) Close() error {
+	a.end(errClosed)
+	a.workers.Wait()
+	a.shelf.close()
+	return nil
+}
 
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

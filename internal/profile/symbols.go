@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -25,12 +26,13 @@ type Frame struct {
 type symbols struct {
 	reader  *recording.Reader
 	modules map[uint32]event.Module
+	mu      *sync.RWMutex // of frames, which are made on first use
 	frames  map[uint32][]Frame
 	keepers map[uint32]keeper // by module
 }
 
 func (s *symbols) load(r *recording.Reader) {
-	s.reader = r
+	s.reader, s.mu = r, &sync.RWMutex{}
 	s.modules = make(map[uint32]event.Module)
 	s.keepers = make(map[uint32]keeper)
 	s.frames = map[uint32][]Frame{CutPC: {{Function: CutName}}}
@@ -42,7 +44,10 @@ func (s *symbols) load(r *recording.Reader) {
 
 // at returns the frames of a pc, at least one.
 func (s *symbols) at(pc uint32) []Frame {
-	if f, ok := s.frames[pc]; ok {
+	s.mu.RLock()
+	f, ok := s.frames[pc]
+	s.mu.RUnlock()
+	if ok {
 		return f
 	}
 	p, _ := s.reader.PCs().Get(pc)
@@ -60,7 +65,9 @@ func (s *symbols) at(pc uint32) []Frame {
 		list[i].Function, list[i].Linkage, list[i].File, list[i].Line = f.Function, f.Linkage, f.File, f.Line
 		list[i].Inlined = f.Inlined
 	}
+	s.mu.Lock()
 	s.frames[pc] = list
+	s.mu.Unlock()
 	return list
 }
 

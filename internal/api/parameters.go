@@ -1,0 +1,236 @@
+package api
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
+	"github.com/heaptap/heaptap/internal/spelling"
+)
+
+// Bounds of answers.
+const (
+	maxRows  = 10_000
+	maxNodes = 100_000
+	maxText  = 4 << 20 // bytes of a source file
+	maxQuery = 16 << 10
+)
+
+// asked is what a request asks, as text and numbers. Its zero value is not the default: see Question.ask.
+type asked struct {
+	question.Question
+	answer.Page
+
+	self, up, stack, runtime bool
+	of, threshold, sort      string
+	depth, top, steps        int
+	file                     int // number of a source file; -1: none
+	line                     int
+	function                 string
+
+	given url.Values // the parameters, in their canonical form
+}
+
+// Parameter is a parameter of questions. Its name and its values are those of the command line's flag.
+type Parameter struct {
+	Name  string
+	Text  string   // what it does
+	Kind  string   // of its values: text, regexp, integer, flag
+	Many  bool     // it may be repeated, and has several values separated by commas
+	Known []string // its values; nil: any
+	Max   int      // of an integer; the least one is 0
+
+	set func(a *asked, values []string) error
+}
+
+// Parameters are all parameters; questions refer to them by name.
+var Parameters = []Parameter{
+	text("from", "count events after this time: 1.5s, 10%, start, peak, end, or a mark's name",
+		func(a *asked) *string { return &a.From }),
+	text("to", "count events up to this time", func(a *asked) *string { return &a.To }),
+	texts("thread", "count blocks that this thread allocated: its id, or its name with * and ?",
+		func(a *asked) *[]string { return &a.Threads }),
+	texts("region", "count blocks allocated in regions of this name: load, load/7, load/*",
+		func(a *asked) *[]string { return &a.Regions }),
+	texts("module", "count call stacks with a frame in this file: libc, libc.so.6 or a path, with * and ?",
+		func(a *asked) *[]string { return &a.Modules }),
+	text("size", "count blocks whose requested bytes are in this range: 64, 100..4k, ..16, 1M..",
+		func(a *asked) *string { return &a.Sizes }),
+	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s..",
+		func(a *asked) *string { return &a.Lifetimes }),
+	pattern("focus", "count call stacks with a frame whose function, file or module matches",
+		func(a *asked) *string { return &a.Focus }),
+	pattern("ignore", "count no call stacks with a frame that matches", func(a *asked) *string { return &a.Ignore }),
+	pattern("hide", "remove frames that match from the call stacks", func(a *asked) *string { return &a.Hide }),
+	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
+	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
+		func(a *asked) *[]string { return &a.Metrics }),
+	text("at", "the time for the metrics live and live-blocks, and for memory", func(a *asked) *string { return &a.At }),
+	flag("self", "sort by self", func(a *asked) *bool { return &a.self }),
+	flag("up", "begin with the functions that allocate, and show their callers", func(a *asked) *bool { return &a.up }),
+	pattern("of", "show the callers and the callees of functions that match", func(a *asked) *string { return &a.of }),
+	text("threshold", "leave out functions with less than this share of the whole: 0.5%",
+		func(a *asked) *string { return &a.threshold }),
+	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.depth }),
+	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
+	number("steps", "divide the time into so many steps; 0: about 200", maxRows, func(a *asked) *int { return &a.steps }),
+	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
+	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
+	choice("sort", "sort by this", query.RegionOrders(), func(a *asked) *string { return &a.sort }),
+	number("file", "the number of a source file, as the question files lists it", 1<<31-1,
+		func(a *asked) *int { return &a.file }),
+	text("function", "a function, with or without its parameters and scopes", func(a *asked) *string { return &a.function }),
+	number("line", "only this line; 0: all", 1<<31-1, func(a *asked) *int { return &a.line }),
+	number("skip", "leave out the first rows", 1<<31-1, func(a *asked) *int { return &a.Skip }),
+	number("limit", "show so many rows at most; 0: as many as an answer may have, 10,000", maxRows,
+		func(a *asked) *int { return &a.Limit }),
+}
+
+// filters are the parameters that say what counts, in the order in which a report lists them.
+var filters = []string{"from", "to", "thread", "region", "module", "size", "lifetime", "focus", "ignore", "hide"}
+
+func text(name, what string, at func(*asked) *string) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {
+		*at(a) = v[0]
+		return nil
+	}}
+}
+
+func choice(name, what string, known []string, at func(*asked) *string) Parameter {
+	p := text(name, what, at)
+	p.Known = known
+	return p
+}
+
+func pattern(name, what string, at func(*asked) *string) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "regexp", set: func(a *asked, v []string) error {
+		*at(a) = v[0]
+		return checkPattern(name, v[0])
+	}}
+}
+
+func texts(name, what string, at func(*asked) *[]string) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "text", Many: true, set: func(a *asked, v []string) error {
+		*at(a) = v
+		return nil
+	}}
+}
+
+func choices(name, what string, known []string, at func(*asked) *[]string) Parameter {
+	p := texts(name, what, at)
+	p.Known = known
+	return p
+}
+
+func flag(name, what string, at func(*asked) *bool) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "flag", Known: []string{"true", "false"},
+		set: func(a *asked, v []string) (err error) {
+			*at(a), err = strconv.ParseBool(v[0])
+			return err
+		}}
+}
+
+func number(name, what string, most int, at func(*asked) *int) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "integer", Max: most, set: func(a *asked, v []string) (err error) {
+		n, err := strconv.ParseUint(v[0], 10, 32)
+		if err != nil || n > uint64(most) {
+			return badParameter(name, fmt.Sprintf("%q is not a number from 0 to %d", v[0], most), "")
+		}
+		*at(a) = int(n)
+		return nil
+	}}
+}
+
+// checkPattern finds where a regular expression is wrong.
+func checkPattern(name, text string) error {
+	_, err := syntax.Parse(text, syntax.Perl)
+	var wrong *syntax.Error
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	e := badParameter(name, fmt.Sprintf("%q is not a regular expression: %s at %q", text, wrong.Code, wrong.Expr),
+		"write a regular expression as Go's package regexp reads it; \\ before a character takes it literally")
+	at := max(0, strings.Index(text, wrong.Expr))
+	e.Position = &at
+	return e
+}
+
+// read reads the parameters of a question into what is asked, and returns them in their canonical form: sorted, without
+// those that have no values.
+func (q *Question) read(query string) (*asked, string, error) {
+	if len(query) > maxQuery {
+		return nil, "", badParameter("", fmt.Sprintf("the query is longer than %d bytes", maxQuery), "write a shorter one")
+	}
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, "", badParameter("", fmt.Sprintf("the query cannot be read: %v", err), "escape the values of parameters")
+	}
+	a := q.defaults()
+	canonical := url.Values{}
+	for _, name := range sortedKeys(given) {
+		p := q.Parameter(name)
+		if p == nil {
+			names := q.Parameters
+			return nil, "", badParameter(name, fmt.Sprintf("%s has no parameter %q%s", q.Name, name,
+				spelling.DidYouMean(name, names)), "known are "+strings.Join(names, ", "))
+		}
+		values, err := p.values(given[name])
+		if err != nil {
+			return nil, "", err
+		}
+		if values == nil {
+			continue
+		}
+		if err := p.set(a, values); err != nil {
+			return nil, "", err
+		}
+		canonical[name] = values
+	}
+	a.given = canonical
+	return a, canonical.Encode(), nil
+}
+
+// Parameter returns a parameter of the question; nil: it has none of that name.
+func (q *Question) Parameter(name string) *Parameter {
+	if !slices.Contains(q.Parameters, name) {
+		return nil
+	}
+	return &Parameters[slices.IndexFunc(Parameters, func(p Parameter) bool { return p.Name == name })]
+}
+
+// values checks the values that a parameter was given. It returns nil if there are none: that is as if it was not given.
+func (p *Parameter) values(given []string) (list []string, err error) {
+	if !p.Many && len(given) > 1 {
+		return nil, badParameter(p.Name, "it was given more than once", "give it once")
+	}
+	for _, text := range given {
+		switch {
+		case text == "" && p.Kind == "flag":
+			list = append(list, "true")
+		case text == "":
+		case p.Many: // as flags are read
+			values, err := csv.NewReader(strings.NewReader(text)).Read()
+			if err != nil {
+				return nil, badParameter(p.Name, fmt.Sprintf("%q is not a list of values with commas", text), "")
+			}
+			list = append(list, values...)
+		default:
+			list = append(list, text)
+		}
+	}
+	for _, v := range list {
+		if p.Known != nil && !slices.Contains(p.Known, v) {
+			return nil, badParameter(p.Name, fmt.Sprintf("%q is unknown%s", v, spelling.DidYouMean(v, p.Known)),
+				"known are "+strings.Join(p.Known, ", "))
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,330 @@
+package api
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/heaptap/heaptap/internal/annotate"
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/question"
+	"github.com/heaptap/heaptap/internal/source"
+)
+
+// Question is a question that can be put to a recording: GET /api/v1/r/RECORDING/NAME.
+type Question struct {
+	Name, Text string
+	Parameters []string // names
+	Answers    []reflect.Type
+	Command    string // that gives the same answer, and its flags beside the parameters; "": none
+
+	preset func(a *asked)                                  // the defaults; nil: none
+	answer func(ctx context.Context, c *call) (any, error) // needs no query
+	ask    func(ctx context.Context, c *call, q *query.Query) (any, error)
+}
+
+// call is a question put to a recording.
+type call struct {
+	*asked
+	s        *query.Source
+	rec      *opened
+	noSource bool
+	filters  []string // that were given, as flags
+	progress func(done, total uint64)
+}
+
+// paged are parameters of answers with rows.
+var paged = []string{"skip", "limit"}
+
+// Questions are all questions. To add one, add a row; to add a parameter, a row in Parameters.
+var Questions = []Question{
+	{Name: "about", Text: "what the recording can answer, and what it lacks", Answers: answers[About](),
+		answer: func(_ context.Context, c *call) (any, error) { return newAbout(c.s), nil }},
+	{Name: "ps", Text: "the programs of the recording's run", Answers: answers[answer.Run](), Command: "ps",
+		answer: func(_ context.Context, c *call) (any, error) { return c.rec.entry.set.describe(), nil }},
+	{Name: "report", Text: "where the memory went: totals, peak, leaks, and the call stacks that stand out",
+		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
+		preset: func(a *asked) { a.top = 5 }, answer: report},
+	{Name: "top", Text: "a table: a row for each function, line, module, thread ...", Command: "top",
+		Parameters: with(filters, "by", "metric", "at", "self", "skip", "limit"), Answers: answers[answer.Top](),
+		preset: grouped(query.ByFunction, 20, query.Peak, query.Bytes, query.Leaked), ask: top},
+	{Name: "tree", Text: "the call tree; with of, the callers and the callees of functions", Command: "tree",
+		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth"),
+		Answers:    append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
+		preset: func(a *asked) {
+			grouped(query.ByFunction, 0, query.Peak)(a)
+			a.threshold = "1%"
+		}},
+	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
+		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
+		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
+		preset: func(a *asked) {
+			grouped(query.ByStack, 0, query.Peak)(a)
+			a.top = -1
+		}},
+	{Name: "hist", Text: "how sizes and lifetimes are distributed", Command: "hist",
+		Parameters: with(filters, paged...), Answers: answers[answer.Hist](),
+		preset: func(a *asked) { a.Limit = 10 },
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			h, err := query.Distribute(ctx, c.s, q)
+			if err != nil {
+				return nil, err
+			}
+			return answer.NewHist(c.s, h, c.Page), nil
+		}},
+	{Name: "threads", Text: "what each thread allocated, and who freed it", Command: "threads",
+		Parameters: with(filters, paged...), Answers: answers[answer.Threads](),
+		preset: func(a *asked) { a.Limit = 20 },
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			q.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary,
+				query.Depth}
+			t, err := query.Threads(ctx, c.s, q)
+			if err != nil {
+				return nil, err
+			}
+			return answer.NewThreads(c.s, t, c.Page), nil
+		}},
+	{Name: "leaks", Text: "what was never freed, and what keeps growing", Command: "leaks",
+		Parameters: with(filters, "runtime", "skip", "limit"), Answers: answers[answer.Leaks](),
+		preset: func(a *asked) { a.Limit = 20 },
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			l, err := query.AskLeaks(ctx, c.s, q, query.LeakFilter{Runtime: c.runtime}, true)
+			if err != nil {
+				return nil, err
+			}
+			return answer.NewLeaks(c.s, l, c.Page), nil
+		}},
+	{Name: "memory", Text: "of what the resident set consisted", Command: "memory", Parameters: []string{"at"},
+		Answers: answers[answer.Memory](), answer: memory},
+	{Name: "globals", Text: "the largest static and thread-local variables", Command: "globals",
+		Parameters: with([]string{"module"}, paged...), Answers: answers[answer.Globals](),
+		preset: func(a *asked) { a.Limit = 20 },
+		answer: func(_ context.Context, c *call) (any, error) {
+			if err := question.CheckPatterns("module", c.Modules); err != nil {
+				return nil, err
+			}
+			return answer.NewGlobals(c.s, c.s.Globals(c.Modules), c.Page), nil
+		}},
+	{Name: "regions", Text: "what threads did in each region that the program has named", Command: "regions",
+		Parameters: with(filters, "sort", "skip", "limit"), Answers: answers[answer.Regions](),
+		preset: func(a *asked) { a.sort = "begin" },
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			t, err := query.Regions(ctx, c.s, q)
+			if err != nil {
+				return nil, err
+			}
+			t.Sort(c.sort)
+			return answer.NewRegions(c.s, t, c.Page), nil
+		}},
+	{Name: "mismatches", Text: "blocks that were freed by the wrong function", Command: "mismatches",
+		Parameters: paged, Answers: answers[answer.Mismatches](), preset: func(a *asked) { a.Limit = 20 },
+		answer: func(_ context.Context, c *call) (any, error) { return answer.NewMismatches(c.s.Profile, c.Page), nil }},
+	{Name: "files", Text: "the source files that the call stacks go through, with their numbers", Parameters: paged,
+		Answers: answers[Files](),
+		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},
+	{Name: "source", Text: "the lines of a source file or a function with what they count, and the file's text",
+		Parameters: with(filters, "metric", "at", "file", "function", "line", "skip", "limit"), Command: "source",
+		Answers: answers[SourceText](), ask: sourceText,
+		preset: func(a *asked) {
+			grouped(query.ByLine, 20, query.Peak, query.Allocations, query.Bytes, query.Leaked)(a)
+			a.file = -1
+		}},
+}
+
+func answers[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
+
+func with(some []string, more ...string) []string { return append(some[:len(some):len(some)], more...) }
+
+// grouped presets the grouping, the limit and the metrics.
+func grouped(by query.By, limit int, metrics ...query.Metric) func(a *asked) {
+	return func(a *asked) {
+		a.By, a.Limit, a.Metrics = by.String(), limit, question.MetricNames(metrics)
+	}
+}
+
+// defaults are what is asked without parameters.
+func (q *Question) defaults() *asked {
+	a := &asked{Question: question.Question{From: "start", To: "end"}}
+	if q.preset != nil {
+		q.preset(a)
+	}
+	return a
+}
+
+// put puts the question to a recording.
+func (q *Question) put(ctx context.Context, c *call) (any, error) {
+	if c.Limit == 0 {
+		c.Limit = maxRows
+	}
+	if q.answer != nil {
+		return q.answer(ctx, c)
+	}
+	about, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	return q.ask(ctx, c, about)
+}
+
+// query makes the query.
+func (c *call) query() (*query.Query, error) {
+	q, err := c.Query(c.s)
+	if err == nil {
+		q.Progress = c.progress
+	}
+	return q, err
+}
+
+func report(ctx context.Context, c *call) (any, error) {
+	most := c.top
+	if most == 0 {
+		most = -1 // none
+	}
+	if c.filters == nil {
+		return answer.NewReport(c.s.Profile, nil, most), nil
+	}
+	about, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	n, err := query.Narrow(ctx, c.s, about)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewReport(n.Profile, &query.Selection{Asked: c.filters, Answer: &n.Answer}, most), nil
+}
+
+func top(ctx context.Context, c *call, q *query.Query) (any, error) {
+	t, err := query.Flat(ctx, c.s, q)
+	if err != nil {
+		return nil, err
+	}
+	if c.self {
+		t.SortSelf()
+	}
+	return answer.NewTop(c.s, t, q.By, c.Page), nil
+}
+
+func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
+	trim, err := question.ParseTrim(c.threshold, c.depth)
+	if err != nil {
+		return nil, err
+	}
+	if c.of != "" {
+		if c.up {
+			return nil, badParameter("of", "of and up exclude each other", "of shows callers and callees")
+		}
+		match, err := question.Pattern(c.of)
+		if err != nil {
+			return nil, err
+		}
+		t, err := query.Sandwich(ctx, c.s, q, func(g *query.Group) bool {
+			return g.Function != "" && match.MatchString(g.Function)
+		}, trim)
+		if err == nil {
+			err = fewNodes(t.Callers, t.Callees)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return answer.NewSandwich(c.s, t, q.By), nil
+	}
+	shape, build := "top-down", query.TopDown
+	if c.up {
+		shape, build = "bottom-up", query.BottomUp
+	}
+	t, err := build(ctx, c.s, q, trim)
+	if err == nil {
+		err = fewNodes(t.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewTree(c.s, t, q.By, shape), nil
+}
+
+func timeline(ctx context.Context, c *call, q *query.Query) (any, error) {
+	steps, groups := c.steps, max(c.top, 0)
+	if steps == 0 {
+		steps = 200
+	}
+	if c.stack {
+		if c.top < 0 {
+			groups = 8
+		}
+		t, err := query.DevelopStacks(ctx, c.s, q, steps, groups)
+		if err != nil {
+			return nil, err
+		}
+		return answer.NewStackTimeline(c.s, t), nil
+	}
+	if most := 1_000_000; groups*steps > most {
+		return nil, badParameter("steps", "so many steps of so many groups are more than an answer may have",
+			"ask for fewer of either: at most a million together")
+	}
+	develop := query.Develop
+	if c.steps == 0 {
+		develop = query.DevelopRoughly
+	}
+	t, err := develop(ctx, c.s, q, steps, groups)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewTimeline(c.s, t), nil
+}
+
+func memory(_ context.Context, c *call) (any, error) {
+	set := c.s.Profile.LargestResident()
+	if set != nil && c.At != "" {
+		time, err := question.Time(c.s, "at", c.At)
+		if err != nil {
+			return nil, err
+		}
+		set = c.s.Profile.ResidentAt(time)
+	}
+	return answer.NewMemory(c.s.Profile, set), nil
+}
+
+// sourceText answers with the lines of a file or a function. Files are named by number, so that a request cannot name a
+// file that the recording does not.
+func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
+	if c.noSource {
+		return nil, &Error{Status: 403, Code: "forbidden", What: "source files are not read here",
+			Do: "start heaptap without --no-source"}
+	}
+	place := c.function
+	files := c.rec.files()
+	switch {
+	case (c.file >= 0) == (place != ""):
+		return nil, badParameter("file", "one of file and function is needed", "files lists the files with their numbers")
+	case c.file >= len(files):
+		return nil, &Error{Status: 404, Code: "unknown-file", What: "the recording has no source file of that number",
+			Where: "file", Do: "files lists the files with their numbers"}
+	case c.file >= 0:
+		place = files[c.file]
+	}
+	l, err := annotate.Ask(ctx, c.s, q, place, &source.Finder{})
+	if err != nil {
+		return nil, &Error{Status: 404, Code: "unknown-place", What: err.Error(), Where: "function",
+			Do: "top?by=function lists the functions"}
+	}
+	if c.line > 0 {
+		l.Line = uint32(c.line)
+	}
+	return newSourceText(c.s, l, c.Page), nil
+}
+
+// fewNodes returns an error if trees have more nodes than an answer may have.
+func fewNodes(roots ...*query.Node) error {
+	n := 0
+	for len(roots) > 0 {
+		last := roots[len(roots)-1]
+		roots = append(roots[:len(roots)-1], last.Children...)
+		if n++; n > maxNodes {
+			return &Error{Status: 400, Code: "too-many-nodes", Where: "threshold",
+				What: "the tree has more than 100,000 nodes, as many as an answer may have",
+				Do:   "ask with a larger threshold, a smaller depth, or a filter"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/run"
+	"github.com/heaptap/heaptap/internal/spelling"
+)
+
+// maxOpen bounds how many recordings are open for questions at a time.
+const maxOpen = 8
+
+// refreshEvery is how often a recording that is still being written is looked at again, at most.
+const refreshEvery = time.Second
+
+// shelf holds the recordings of a session. Those that were asked last are open.
+type shelf struct {
+	finder *input.Finder
+	sets   []*runSet
+	found  []*input.Found // to be closed in the end
+
+	mu   sync.Mutex
+	byID map[string]*entry
+	open []*opened // the least recently used first; also those that are being replaced
+}
+
+// runSet is a run with the recordings of its programs.
+type runSet struct {
+	arg  string // by which the finder finds it; "": the last run made here
+	temp bool   // it was converted, and does not change
+
+	mu      sync.Mutex
+	run     *run.Run
+	read    time.Time // when
+	entries []*entry  // by program
+}
+
+// entry is a recording.
+type entry struct {
+	id  string
+	set *runSet
+
+	opening sync.Mutex // held while the recording is opened
+
+	// Under the shelf's lock.
+	now        *opened // nil: it is not open
+	generation uint64
+	size       int64  // when it was last opened
+	identity   string // then
+	about      *About // then; nil: it was never open
+}
+
+// opened is a recording that is open for questions.
+type opened struct {
+	entry      *entry
+	source     *query.Source
+	identity   string
+	generation uint64
+	checked    time.Time // when it was known to be current
+	users      int
+	stale      bool // it is closed once nobody uses it
+
+	filesOnce sync.Once
+	fileList  []string
+}
+
+// files are the recording's source files: their indexes are their numbers.
+func (o *opened) files() []string {
+	o.filesOnce.Do(func() { o.fileList = filesOf(o.source) })
+	return o.fileList
+}
+
+// newShelf finds the runs that arguments stand for.
+func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf, error) {
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	s := &shelf{finder: finder, byID: map[string]*entry{}}
+	for _, arg := range args {
+		if err := s.add(ctx, arg); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// add adds what an argument stands for: a run, or a file that is converted.
+func (s *shelf) add(ctx context.Context, arg string) error {
+	r, failed := s.finder.Run(arg)
+	if failed == nil {
+		s.addRun(&runSet{arg: arg, run: r, read: time.Now()})
+		return nil
+	}
+	found, err := s.finder.Find(ctx, arg)
+	if err != nil {
+		return err
+	}
+	s.found = append(s.found, found)
+	for i := range found.Recordings {
+		if found.Recordings[i].Path == "" {
+			return failed
+		}
+		r, err := run.Open(found.Recordings[i].Path)
+		if err != nil {
+			return err
+		}
+		s.addRun(&runSet{arg: arg, temp: true, run: r, read: time.Now()})
+	}
+	return nil
+}
+
+func (s *shelf) addRun(set *runSet) {
+	s.sets = append(s.sets, set)
+	s.enter(set)
+}
+
+// enter makes entries of a run's programs. Those that are known stay.
+func (s *shelf) enter(set *runSet) {
+	programs := set.run.Programs()
+	set.entries = make([]*entry, len(programs))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range programs {
+		p := &programs[i]
+		at, err := filepath.Abs(set.run.Path())
+		if err != nil {
+			at = set.run.Path()
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", at, p.Pid, p.Start.UnixNano(), p.Exec))
+		// Short, and longer where two are alike.
+		for n := 4; ; n++ {
+			id := hex.EncodeToString(sum[:n])
+			e := s.byID[id]
+			if e != nil && e.set != set && n < len(sum) {
+				continue
+			}
+			if e == nil {
+				e = &entry{id: id, set: set}
+				s.byID[id] = e
+			}
+			set.entries[i] = e
+			break
+		}
+	}
+}
+
+// refresh reads the run again if a recorder still writes it.
+func (s *shelf) refresh(set *runSet) {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.temp || !set.run.Live() || time.Since(set.read) < refreshEvery {
+		return
+	}
+	set.read = time.Now()
+	again, err := s.finder.Run(set.arg)
+	if err != nil {
+		return // what was read before is still true
+	}
+	if again.Info().ID != set.run.Info().ID {
+		again.Close() // the last run made here is another one by now
+		return
+	}
+	set.run.Close()
+	set.run = again
+	s.enter(set)
+}
+
+// describe describes the run, with its programs in order of start.
+func (set *runSet) describe() *answer.Run {
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	return answer.NewRun(set.run)
+}
+
+// session describes all runs.
+func (s *shelf) session() []SessionRun {
+	list := []SessionRun{}
+	for _, set := range s.sets {
+		s.refresh(set)
+		set.mu.Lock()
+		r := SessionRun{Run: *answer.NewRun(set.run), Recordings: []SessionRecording{}}
+		if i, why, _ := set.run.Matters(); i >= 0 {
+			r.Matters, r.Why = set.entries[i].id, why
+		}
+		s.mu.Lock()
+		for _, e := range set.entries {
+			r.Recordings = append(r.Recordings, SessionRecording{e.id, e.generation, e.about})
+		}
+		s.mu.Unlock()
+		set.mu.Unlock()
+		list = append(list, r)
+	}
+	return list
+}
+
+// find returns the recording with an id.
+func (s *shelf) find(id string) (*entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byID[id]; e != nil {
+		return e, nil
+	}
+	near := ""
+	if len(id) <= 64 {
+		near = spelling.DidYouMean(id, sortedKeys(s.byID))
+	}
+	return nil, &Error{Status: 404, Code: "unknown-recording", What: fmt.Sprintf("there is no recording %.64q%s", id, near),
+		Where: "recording", Do: "GET /api/v1/session lists the recordings"}
+}
+
+// known returns the recording's identity and generation without opening it; false if it must be looked at first.
+func (s *shelf) known(e *entry) (identity string, generation uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e.now == nil || e.now.isDue() {
+		return "", 0, false
+	}
+	return e.now.identity, e.now.generation, true
+}
+
+// isDue reports whether the recording may have grown.
+func (o *opened) isDue() bool { return o.source.Reader.Live() && time.Since(o.checked) >= refreshEvery }
+
+// acquire returns the recording, opened if it is not. release must be called when it is not used any more.
+func (s *shelf) acquire(e *entry) (*opened, error) {
+	if o := s.use(e); o != nil {
+		return o, nil
+	}
+	e.opening.Lock()
+	defer e.opening.Unlock()
+	if o := s.use(e); o != nil { // another request has opened it
+		return o, nil
+	}
+	s.refresh(e.set)
+	if err := s.makeRoom(); err != nil {
+		return nil, err
+	}
+	source, err := e.read()
+	if err != nil {
+		return nil, err
+	}
+	return s.put(e, source), nil
+}
+
+// use returns the recording if it is open and current.
+func (s *shelf) use(e *entry) *opened {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := e.now
+	if o == nil || o.isDue() {
+		return nil
+	}
+	o.users++
+	s.open = append(slices.DeleteFunc(s.open, func(x *opened) bool { return x == o }), o)
+	return o
+}
+
+// makeRoom closes recordings that nobody uses, until another one may be opened.
+func (s *shelf) makeRoom() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.open) >= maxOpen {
+		i := slices.IndexFunc(s.open, func(o *opened) bool { return o.users == 0 })
+		if i < 0 {
+			return errBusy // there are fewer workers than recordings that may be open
+		}
+		s.retire(s.open[i])
+	}
+	return nil
+}
+
+// retire closes a recording, now or when nobody uses it any more. The shelf is locked.
+func (s *shelf) retire(o *opened) {
+	if o.entry.now == o {
+		o.entry.now = nil
+	}
+	o.stale = true
+	if o.users > 0 {
+		return
+	}
+	s.open = slices.DeleteFunc(s.open, func(x *opened) bool { return x == o })
+	_ = o.source.Close() // nothing was written
+}
+
+// read opens the recording for questions.
+func (e *entry) read() (*query.Source, error) {
+	e.set.mu.Lock()
+	r, err := e.set.run.OpenProgram(slices.Index(e.set.entries, e))
+	e.set.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	source, err := query.New(r)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return source, nil
+}
+
+// put makes a source the recording that is open.
+func (s *shelf) put(e *entry, source *query.Source) *opened {
+	about := newAbout(source)
+	p, size := source.Reader.Process(), source.Reader.Size()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := e.now; old != nil {
+		s.retire(old)
+	}
+	if e.about != nil && e.size != size {
+		e.generation++
+	}
+	e.about, e.size = about, size
+	o := &opened{entry: e, source: source, generation: e.generation, checked: time.Now(), users: 1,
+		identity: fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)}
+	e.now = o
+	s.open = append(s.open, o)
+	return o
+}
+
+// release ends the use of a recording.
+func (s *shelf) release(o *opened) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.users--; o.stale && o.users == 0 {
+		s.retire(o)
+	}
+}
+
+// close closes everything. Nothing may be in use.
+func (s *shelf) close() {
+	s.mu.Lock()
+	for len(s.open) > 0 {
+		o := s.open[0]
+		o.users = 0
+		s.retire(o)
+	}
+	s.mu.Unlock()
+	for _, set := range s.sets {
+		set.run.Close()
+	}
+	for _, f := range s.found {
+		f.Close()
+	}
+}

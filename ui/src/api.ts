@@ -1,0 +1,1442 @@
+// The answers and the parameters of the API. Written by "go generate ./internal/api/schema"; do not edit.
+import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "./columns.ts";
+
+/** The answer to each question, decoded. */
+export interface Answers {
+  session: Session;
+  /** what the recording can answer, and what it lacks */
+  about: About;
+  /** the programs of the recording's run */
+  ps: Run;
+  /** where the memory went: totals, peak, leaks, and the call stacks that stand out */
+  report: Report;
+  /** a table: a row for each function, line, module, thread ... */
+  top: Top;
+  /** the call tree; with of, the callers and the callees of functions */
+  tree: Tree | Sandwich;
+  /** how live memory developed; with stack, the threads' stacks */
+  timeline: Timeline | StackTimeline;
+  /** how sizes and lifetimes are distributed */
+  hist: Hist;
+  /** what each thread allocated, and who freed it */
+  threads: Threads;
+  /** what was never freed, and what keeps growing */
+  leaks: Leaks;
+  /** of what the resident set consisted */
+  memory: Memory;
+  /** the largest static and thread-local variables */
+  globals: Globals;
+  /** what threads did in each region that the program has named */
+  regions: Regions;
+  /** blocks that were freed by the wrong function */
+  mismatches: Mismatches;
+  /** the source files that the call stacks go through, with their numbers */
+  files: Files;
+  /** the lines of a source file or a function with what they count, and the file's text */
+  source: SourceText;
+}
+
+/** The parameters of each question. */
+export interface Parameters {
+  about: Record<string, never>;
+  ps: Record<string, never>;
+  report: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    top?: number;
+  };
+  top: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    metric?: MetricName[];
+    at?: string;
+    self?: boolean;
+    skip?: number;
+    limit?: number;
+  };
+  tree: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    metric?: MetricName[];
+    at?: string;
+    up?: boolean;
+    of?: string;
+    threshold?: string;
+    depth?: number;
+  };
+  timeline: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    metric?: MetricName[];
+    top?: number;
+    steps?: number;
+    stack?: boolean;
+  };
+  hist: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    skip?: number;
+    limit?: number;
+  };
+  threads: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    skip?: number;
+    limit?: number;
+  };
+  leaks: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    runtime?: boolean;
+    skip?: number;
+    limit?: number;
+  };
+  memory: {
+    at?: string;
+  };
+  globals: {
+    module?: string[];
+    skip?: number;
+    limit?: number;
+  };
+  regions: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    sort?: SortName;
+    skip?: number;
+    limit?: number;
+  };
+  mismatches: {
+    skip?: number;
+    limit?: number;
+  };
+  files: {
+    skip?: number;
+    limit?: number;
+  };
+  source: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    metric?: MetricName[];
+    at?: string;
+    file?: number;
+    function?: string;
+    line?: number;
+    skip?: number;
+    limit?: number;
+  };
+}
+
+/** The values of the parameter by. */
+export type ByName =
+  | "function"
+  | "line"
+  | "address"
+  | "file"
+  | "module"
+  | "stack"
+  | "thread"
+  | "size"
+  | "allocator"
+  | "region"
+  | "region-name";
+
+/** The values of the parameter metric. */
+export type MetricName =
+  | "allocations"
+  | "bytes"
+  | "deallocations"
+  | "freed"
+  | "live"
+  | "live-blocks"
+  | "peak"
+  | "peak-blocks"
+  | "own-peak"
+  | "leaked"
+  | "leaked-blocks"
+  | "temporary"
+  | "temporary-bytes"
+  | "zero-size"
+  | "min-size"
+  | "mean-size"
+  | "max-size"
+  | "recycling"
+  | "slack"
+  | "reallocations"
+  | "copied"
+  | "min-lifetime"
+  | "mean-lifetime"
+  | "max-lifetime"
+  | "churn"
+  | "time"
+  | "depth"
+  | "mapped"
+  | "mapped-peak"
+  | "mapped-resident";
+
+/** The values of the parameter sort. */
+export type SortName =
+  | "begin"
+  | "time"
+  | "allocations"
+  | "deallocations"
+  | "requested"
+  | "added"
+  | "highest"
+  | "lowest"
+  | "largest";
+
+/** The fields that hold texts, outside of tables. In others, a text is a large integer. */
+export const textFields: ReadonlySet<string> = new Set([
+  "align",
+  "arch",
+  "args",
+  "by",
+  "call",
+  "command",
+  "damage",
+  "dir",
+  "do",
+  "doing",
+  "env",
+  "error",
+  "exe",
+  "file",
+  "files",
+  "flags",
+  "folder",
+  "function",
+  "host",
+  "missing",
+  "module",
+  "name",
+  "notes",
+  "offset",
+  "plan",
+  "rank",
+  "recorder",
+  "region",
+  "run",
+  "section",
+  "shape",
+  "status",
+  "text",
+  "version",
+  "what",
+  "where",
+]);
+
+export interface About {
+  recording: Recording;
+  growing: boolean;
+  events: number;
+  stacks: number;
+  end_ns: number;
+  processes: number;
+  from_ns: number;
+  addresses: boolean;
+  free_stacks: boolean;
+  sampled: boolean;
+  folded: boolean;
+  merged: boolean;
+  lacks: LackColumns;
+}
+
+export interface AboutColumns {
+  rows: number;
+  recording: RecordingColumns;
+  growing: Flags;
+  events: Numbers;
+  stacks: Numbers;
+  end_ns: Numbers;
+  processes: Numbers;
+  from_ns: Numbers;
+  addresses: Flags;
+  free_stacks: Flags;
+  sampled: Flags;
+  folded: Flags;
+  merged: Flags;
+  lacks: Lists<LackColumns>;
+}
+
+export interface Bounds {
+  min: number;
+  max: number;
+}
+
+export interface BoundsColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+}
+
+export interface BucketColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  count: Numbers;
+  bytes: Numbers;
+}
+
+export interface CallClassColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  calls: Numbers;
+}
+
+export interface CallCountColumns {
+  rows: number;
+  tid: Numbers;
+  name: Texts;
+  function: Texts;
+  frees: Flags;
+  calls: Numbers;
+  failed: Numbers;
+  bytes: Numbers;
+  usable_bytes: Numbers;
+  time_ns: Numbers;
+  timed: Numbers;
+  sizes: Lists<CallClassColumns>;
+  times_ns: Lists<CallClassColumns>;
+}
+
+export interface Columns {
+  rows: number;
+}
+
+export interface Count {
+  count: number;
+  bytes: number;
+}
+
+export interface CountColumns {
+  rows: number;
+  count: Numbers;
+  bytes: Numbers;
+}
+
+export interface CrossingColumns {
+  rows: number;
+  allocated_by: ThreadColumns;
+  freed_by: Shared<ThreadColumns>;
+  blocks: Numbers;
+  bytes: Numbers;
+}
+
+export interface DataFileColumns {
+  rows: number;
+  module: Texts;
+  section: Texts;
+  bytes: Numbers;
+  total_bytes: Numbers;
+  resident_bytes: Numbers;
+  variables: Numbers;
+  variable_bytes: Numbers;
+  sections: Lists<DataSumColumns>;
+}
+
+export interface DataSum {
+  section?: string;
+  bytes: number;
+  total_bytes: number;
+  resident_bytes: number | null;
+  variables: number;
+  variable_bytes: number;
+}
+
+export interface DataSumColumns {
+  rows: number;
+  section: Texts;
+  bytes: Numbers;
+  total_bytes: Numbers;
+  resident_bytes: Numbers;
+  variables: Numbers;
+  variable_bytes: Numbers;
+}
+
+export interface Error {
+  error: string;
+  what: string;
+  where: string;
+  do: string;
+  position?: number | null;
+  nearest?: Nearest | null;
+}
+
+export interface Files {
+  files: string[];
+  first: number;
+  more: number;
+}
+
+export interface FrameColumns {
+  rows: number;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
+  inlined: Flags;
+  address: Texts;
+  offset: Texts;
+}
+
+export interface Globals {
+  format_version: number;
+  recording: Recording;
+  threads: number;
+  threads_now: number;
+  threads_counted: boolean;
+  resident_at_ns: number | null;
+  total: DataSum;
+  sections: DataSumColumns;
+  modules: DataFileColumns;
+  variables: VariableColumns;
+  more: number;
+}
+
+export interface Group {
+  by: string;
+  unknown?: boolean;
+  function?: string;
+  file?: string;
+  line?: number;
+  module?: string;
+  offset?: string;
+  inlined?: boolean;
+  stack?: number;
+  thread?: Thread | null;
+  size?: Bounds | null;
+  call?: string;
+  region?: string;
+}
+
+export interface GroupColumns {
+  rows: number;
+  by: Texts;
+  unknown: Flags;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
+  offset: Texts;
+  inlined: Flags;
+  stack: PathColumn;
+  thread: Shared<ThreadColumns>;
+  size: Shared<BoundsColumns>;
+  call: Texts;
+  region: Texts;
+}
+
+export interface Health {
+  lost_events: number;
+  truncated_stacks: number;
+  bad_cfi: number;
+  guessed_frames: number;
+  table_full: number;
+  no_thread: number;
+  spilled_chunks: number;
+  waits: number;
+  full_steps: number;
+  boot_allocations: number;
+  late_events: number;
+  static_programs: number;
+  alloc_cost_ns: number;
+  free_cost_ns: number;
+  notes: string[];
+}
+
+export interface Hist {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  sizes: BucketColumns;
+  exact: SizeColumns;
+  more_sizes: number;
+  other_sizes: number;
+  lifetimes_ns: BucketColumns;
+  never_freed: Count;
+  reallocations: Reallocations;
+  slack: SlackColumns;
+  deallocations: number;
+  allocations: number;
+  sizes_by_time: SizesStepColumns;
+  lifetimes_by_size: SizeLifetimesColumns;
+}
+
+export interface InputColumns {
+  rows: number;
+  file: Texts;
+  pid: Numbers;
+  host: Texts;
+  exe: Texts;
+  args: Lists<Texts>;
+  started_ns: Numbers;
+  duration_ns: Numbers;
+  status: Texts;
+  threads: Numbers;
+  events: Numbers;
+  lost_events: Numbers;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+  temporary: Numbers;
+  peak_bytes: Numbers;
+  peak_blocks: Numbers;
+  peak_time_ns: Numbers;
+  leaked_bytes: Numbers;
+  leaked_blocks: Numbers;
+  runtime_bytes: Numbers;
+  runtime_blocks: Numbers;
+  peak_rss_bytes: Numbers;
+  format: Texts;
+}
+
+export interface LackColumns {
+  rows: number;
+  what: Texts;
+  why: Texts;
+  flag: Texts;
+}
+
+export interface Leaked {
+  bytes: number;
+  blocks: number;
+  runtime_bytes: number;
+  runtime_blocks: number;
+}
+
+export interface Leaks {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  rows: RowColumns;
+  more: number;
+  suppressed: SuppressedColumns;
+  suspects: SuspectColumns;
+}
+
+export interface MapCalls {
+  calls: number;
+  failed: number;
+  bytes: number;
+}
+
+export interface Mapped {
+  peak_bytes: number;
+  peak_time_ns: number;
+  leaked_bytes: number;
+  stacks: MappedStackColumns;
+}
+
+export interface MappedStackColumns {
+  rows: number;
+  stack: Numbers;
+  calls: Numbers;
+  bytes: Numbers;
+  own_peak_bytes: Numbers;
+  live_at_peak_bytes: Numbers;
+  leaked_bytes: Numbers;
+  resident_bytes: Numbers;
+  frames: PathColumn;
+}
+
+export interface Maps {
+  mmap: MapCalls;
+  munmap: MapCalls;
+  mremap: MapsMremap;
+  brk: MapsBrk;
+}
+
+export interface MapsBrk {
+  calls: number;
+  failed: number;
+  bytes: number;
+  returned_bytes: number;
+}
+
+export interface MapsMremap {
+  calls: number;
+  failed: number;
+  bytes: number;
+  old_bytes: number;
+}
+
+export interface MarkColumns {
+  rows: number;
+  mark: Texts;
+  name: Texts;
+  time_ns: Numbers;
+  source: Texts;
+  thread: Numbers;
+  events_before: Numbers;
+}
+
+export interface Memory {
+  format_version: number;
+  recording: Recording;
+  time_ns: number | null;
+  resident_bytes: number;
+  parts: ResidentPartColumns;
+  mappings: MemoryMappingColumns;
+  files: ResidentOfFileColumns;
+  peak: ResidentPeak | null;
+  frames: FrameColumns;
+}
+
+export interface MemoryMappingColumns {
+  rows: number;
+  heap: Texts;
+  hint: Texts;
+  stack: Numbers;
+  resident_bytes: Numbers;
+  size_bytes: Numbers;
+  frames: PathColumn;
+}
+
+export interface Merge {
+  align: string;
+  peak: MergePeak;
+  spread: Record<string, Spread>;
+  inputs: InputColumns;
+}
+
+export interface MergePeak {
+  sum_of_peaks_bytes: number;
+  together_at_least_bytes: number;
+  together_at_most_bytes: number;
+}
+
+export interface MetricColumns {
+  rows: number;
+  name: Texts;
+  unit: Texts;
+  sums: Flags;
+}
+
+export interface MismatchColumns {
+  rows: number;
+  count: Numbers;
+  mismatch: Lists<Texts>;
+  time_ns: Numbers;
+  thread: Numbers;
+  allocation: MismatchedCallColumns;
+  deallocation: MismatchedCallColumns;
+}
+
+export interface MismatchedCallColumns {
+  rows: number;
+  function: Texts;
+  size: Numbers;
+  alignment: Numbers;
+  stack: Numbers;
+  frames: PathColumn;
+}
+
+export interface Mismatches {
+  format_version: number;
+  recording: Recording;
+  blocks: number;
+  not_judged: number;
+  mismatches: MismatchColumns;
+  more: number;
+  frames: FrameColumns;
+}
+
+export interface ModuleColumns {
+  rows: number;
+  id: Numbers;
+  path: Texts;
+  build_id: Texts;
+  start: Texts;
+  end: Texts;
+  loaded_ns: Numbers;
+  unloaded_ns: Numbers;
+}
+
+export interface Nearest {
+  before_ns: number;
+  after_ns: number;
+  from_ns: number;
+}
+
+export interface NodeColumns {
+  rows: number;
+  parent: Numbers;
+  group: Shared<GroupColumns>;
+  self: Records;
+  total: Records;
+  folded: Numbers;
+}
+
+export interface Peak {
+  bytes: number;
+  blocks: number;
+  time_ns: number;
+  event: number;
+}
+
+export interface PoolColumns {
+  rows: number;
+  name: Texts;
+  backing_bytes: Numbers;
+  peak_backing_bytes: Numbers;
+  live_bytes: Numbers;
+  peak_live_bytes: Numbers;
+  live_blocks: Numbers;
+  allocations: Numbers;
+  deallocations: Numbers;
+  bytes: Numbers;
+}
+
+export interface Process {
+  pid: number;
+  parent: number;
+  exe: string;
+  args: string[];
+  dir: string;
+  host: string;
+  env: string[];
+  arch: string;
+  started_ns: number;
+  ended: boolean;
+  exited: boolean;
+  exit_code: number;
+  signal: number;
+  status: string;
+  recorder: string;
+}
+
+export interface Progress {
+  share: number | null;
+  doing: string;
+}
+
+export interface Range {
+  from_event: number;
+  to_event: number;
+  begin_ns: number;
+  span_ns: number;
+  at_event: number;
+}
+
+export interface Reallocations {
+  count: number;
+  in_place: number;
+  same_size: number;
+  grown: BucketColumns;
+  shrunk: BucketColumns;
+  pairs: SizePairColumns;
+  more_pairs: number;
+  other_pairs: number;
+}
+
+export interface Recording {
+  file: string;
+  version: string;
+  bytes: number;
+  complete: boolean;
+  damage: string[];
+  folded_ns: number;
+}
+
+export interface RecordingColumns {
+  rows: number;
+  file: Texts;
+  version: Texts;
+  bytes: Numbers;
+  complete: Flags;
+  damage: Lists<Texts>;
+  folded_ns: Numbers;
+}
+
+export interface RegionColumns {
+  rows: number;
+  region: Texts;
+  name: Texts;
+  thread: ThreadColumns;
+  depth: Numbers;
+  begin_ns: Numbers;
+  end_ns: Numbers;
+  never_left: Flags;
+  allocations: Numbers;
+  deallocations: Numbers;
+  requested: Numbers;
+  added: Numbers;
+  highest: Numbers;
+  lowest: Numbers;
+  largest: Numbers;
+}
+
+export interface Regions {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  more: number;
+  rows: RegionColumns;
+}
+
+export interface Report {
+  format_version: number;
+  recording: Recording;
+  selection?: Selection | null;
+  process: Process;
+  duration_ns: number;
+  threads: number;
+  lost_events: number;
+  truncated_stacks: number;
+  totals: Totals;
+  peak: Peak;
+  leaked: Leaked;
+  temporary: Temporary;
+  sampling?: Sampling | null;
+  maps: Maps | null;
+  mapped: Mapped | null;
+  resident: ReportResident | null;
+  functions: Record<string, number>;
+  unmatched: UnmatchedColumns;
+  mismatches: MismatchColumns;
+  marks: MarkColumns;
+  samples: Samples;
+  health: Health;
+  per_thread: ThreadCountsColumns;
+  modules: ModuleColumns;
+  merge?: Merge | null;
+  counts?: CallCountColumns;
+  pools?: PoolColumns;
+  stack_count: number;
+  stacks: StackColumns;
+  frames: FrameColumns;
+}
+
+export interface ReportResident {
+  time_ns: number;
+  resident_bytes: number;
+  parts: ResidentPartColumns;
+  peak: ResidentPeak | null;
+}
+
+export interface ResidentOfFileColumns {
+  rows: number;
+  file: Texts;
+  resident_bytes: Numbers;
+  size_bytes: Numbers;
+}
+
+export interface ResidentPartColumns {
+  rows: number;
+  kind: Texts;
+  resident_bytes: Numbers;
+  size_bytes: Numbers;
+}
+
+export interface ResidentPeak {
+  resident_bytes: number;
+  time_ns: number;
+}
+
+export interface RowColumns {
+  rows: number;
+  group: GroupColumns;
+  self: Records;
+  total: Records;
+}
+
+export interface Run {
+  run: string;
+  command: string[];
+  folder: string;
+  host: string;
+  rank: string;
+  started_ns: number;
+  live: boolean;
+  damage: string;
+  programs: RunProgramColumns;
+}
+
+export interface RunProgramColumns {
+  rows: number;
+  pid: Numbers;
+  parent_pid: Numbers;
+  parent: Numbers;
+  executed: Flags;
+  forked: Flags;
+  named: Flags;
+  name: Texts;
+  label: Texts;
+  exe: Texts;
+  args: Lists<Texts>;
+  dir: Texts;
+  started_ns: Numbers;
+  ended_ns: Numbers;
+  running: Flags;
+  exit_known: Flags;
+  exit_code: Numbers;
+  signal: Numbers;
+  peak_live_bytes: Numbers;
+  peak_resident_bytes: Numbers;
+  leaked_bytes: Numbers;
+  events: Numbers;
+  lost_events: Numbers;
+}
+
+export interface Samples {
+  count: number;
+  peak_rss_bytes: number | null;
+  peak_rss_time_ns: number | null;
+  peak_virtual_bytes: number | null;
+  peak_swap_bytes: number | null;
+  peak_pss_bytes: number | null;
+  minor_faults: number | null;
+  major_faults: number | null;
+  system_available_min_bytes: number | null;
+}
+
+export interface Sampling {
+  mean_bytes?: number;
+  mean_calls?: number;
+  samples: number;
+  standard_errors: StandardErrors | null;
+}
+
+export interface Sandwich {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  by: string;
+  groups: GroupColumns;
+  self: Record<string, number | null>;
+  totals: Record<string, number | null>;
+  callers: NodeColumns;
+  callees: NodeColumns;
+}
+
+export interface Selection {
+  flags: string[];
+  plan: string;
+  range: Range;
+  missing: string;
+}
+
+export interface Session {
+  version: string;
+  read_only: boolean;
+  no_source: boolean;
+  runs: SessionRunColumns;
+}
+
+export interface SessionRecordingColumns {
+  rows: number;
+  id: Texts;
+  generation: Numbers;
+  about: Shared<AboutColumns>;
+}
+
+export interface SessionRunColumns {
+  rows: number;
+  run: Texts;
+  command: Lists<Texts>;
+  folder: Texts;
+  host: Texts;
+  rank: Texts;
+  started_ns: Numbers;
+  live: Flags;
+  damage: Texts;
+  programs: Lists<RunProgramColumns>;
+  recordings: Lists<SessionRecordingColumns>;
+  matters: Texts;
+  why: Texts;
+}
+
+export interface SizeColumns {
+  rows: number;
+  size: Numbers;
+  count: Numbers;
+  slack: Numbers;
+}
+
+export interface SizeLifetimesColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  lifetimes_ns: Lists<BucketColumns>;
+  never_freed: CountColumns;
+}
+
+export interface SizePairColumns {
+  rows: number;
+  old_size: Numbers;
+  new_size: Numbers;
+  count: Numbers;
+  in_place: Numbers;
+}
+
+export interface SizesStepColumns {
+  rows: number;
+  from_ns: Numbers;
+  to_ns: Numbers;
+  sizes: Lists<BucketColumns>;
+}
+
+export interface SlackColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  count: Numbers;
+  requested: Numbers;
+  slack: Numbers;
+}
+
+export interface SourceLineColumns {
+  rows: number;
+  line: Numbers;
+  self: Records;
+  total: Records;
+  text: Texts;
+}
+
+export interface SourcePageColumns {
+  rows: number;
+  file: Texts;
+  function: Texts;
+  self: Records;
+  total: Records;
+  source: Texts;
+  newer: Flags;
+  note: Texts;
+  lines: Lists<SourceLineColumns>;
+}
+
+export interface SourceText {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  pages: SourcePageColumns;
+  more: number;
+  text: string[];
+  cut: boolean;
+}
+
+export interface Spread {
+  min: number;
+  mean: number;
+  max: number;
+  min_input: number | null;
+  max_input: number;
+}
+
+export interface StackColumns {
+  rows: number;
+  id: Numbers;
+  class: Texts;
+  truncated: Flags;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+  freed_bytes: Numbers;
+  failed: Numbers;
+  live_at_peak_bytes: Numbers;
+  live_at_peak_blocks: Numbers;
+  own_peak_bytes: Numbers;
+  leaked_bytes: Numbers;
+  leaked_blocks: Numbers;
+  temporary: Numbers;
+  temporary_bytes: Numbers;
+  min_size: Numbers;
+  max_size: Numbers;
+  zero_size: Numbers;
+  reallocations: Numbers;
+  reallocations_in_place: Numbers;
+  slack_bytes: Numbers;
+  slack_known_allocations: Numbers;
+  mean_lifetime_ns: Numbers;
+  standard_errors: Shared<StandardErrorsColumns>;
+  processes: Shared<StackSpreadColumns>;
+  frames: PathColumn;
+}
+
+export interface StackGrowthColumns {
+  rows: number;
+  time_ns: Numbers;
+  measure: Texts;
+  bytes: Numbers;
+  stack: Numbers;
+}
+
+export interface StackGrowthFramesColumns {
+  rows: number;
+  time_ns: Numbers;
+  measure: Texts;
+  bytes: Numbers;
+  stack: Numbers;
+  frames: PathColumn;
+}
+
+export interface StackMemoryColumns {
+  rows: number;
+  thread: ThreadColumns;
+  deepest_bytes: Numbers;
+  deepest_ns: Numbers;
+  stack: Numbers;
+  frames: PathColumn;
+  touched_bytes: Numbers;
+  size_bytes: Numbers;
+  growth: Lists<StackGrowthColumns>;
+}
+
+export interface StackSpreadColumns {
+  rows: number;
+  inputs: Numbers;
+  spread: Columns;
+}
+
+export interface StackTimeline {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  times_ns: Numbers;
+  threads: StackTimelineThreadColumns;
+  more: number;
+}
+
+export interface StackTimelineThreadColumns {
+  rows: number;
+  thread: ThreadColumns;
+  size_bytes: Numbers;
+  deepest_bytes: Lists<Numbers>;
+  touched_bytes: Lists<Numbers>;
+  growth: Lists<StackGrowthFramesColumns>;
+}
+
+export interface StandardErrors {
+  allocations: number;
+  bytes: number;
+  deallocations: number;
+  freed_bytes: number;
+  live_at_peak_bytes: number;
+  live_at_peak_blocks: number;
+  leaked_bytes: number;
+  leaked_blocks: number;
+  zero_size: number;
+  reallocations: number;
+  slack_bytes: number;
+}
+
+export interface StandardErrorsColumns {
+  rows: number;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+  freed_bytes: Numbers;
+  live_at_peak_bytes: Numbers;
+  live_at_peak_blocks: Numbers;
+  leaked_bytes: Numbers;
+  leaked_blocks: Numbers;
+  zero_size: Numbers;
+  reallocations: Numbers;
+  slack_bytes: Numbers;
+}
+
+export interface SuppressedColumns {
+  rows: number;
+  pattern: Texts;
+  count: Numbers;
+  bytes: Numbers;
+  call_stacks: Numbers;
+}
+
+export interface SuspectColumns {
+  rows: number;
+  group: GroupColumns;
+  begin_bytes: Numbers;
+  end_bytes: Numbers;
+  bytes_per_second: Numbers;
+  confidence: Numbers;
+}
+
+export interface Temporary {
+  allocations: number | null;
+  bytes: number | null;
+}
+
+export interface Thread {
+  index: number;
+  tid: number;
+  name: string;
+}
+
+export interface ThreadColumns {
+  rows: number;
+  index: Numbers;
+  tid: Numbers;
+  name: Texts;
+}
+
+export interface ThreadCountsColumns {
+  rows: number;
+  index: Numbers;
+  tid: Numbers;
+  name: Texts;
+  start_ns: Numbers;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+  freed_bytes: Numbers;
+  foreign_deallocations: Numbers;
+  temporary: Numbers;
+  failed: Numbers;
+  unmatched_deallocations: Numbers;
+  inherited_deallocations: Numbers;
+  unrecorded_deallocations: Numbers;
+}
+
+export interface Threads {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  rows: RowColumns;
+  more: number;
+  calls: RowColumns;
+  matrix: CrossingColumns;
+  stack_memory: StackMemoryColumns;
+  counts?: CallCountColumns;
+}
+
+export interface Timeline {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  times_ns: Numbers;
+  events: Numbers;
+  most_live_bytes: Numbers;
+  resident_bytes: Numbers;
+  all: TimelineRow;
+  rows: TimelineRowColumns;
+  rest: TimelineRow;
+  marks: MarkColumns;
+}
+
+export interface TimelineRow {
+  group?: Group | null;
+  live_bytes: Numbers;
+  live_blocks: Numbers;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+}
+
+export interface TimelineRowColumns {
+  rows: number;
+  group: Shared<GroupColumns>;
+  live_bytes: Lists<Numbers>;
+  live_blocks: Lists<Numbers>;
+  allocations: Lists<Numbers>;
+  bytes: Lists<Numbers>;
+  deallocations: Lists<Numbers>;
+}
+
+export interface Top {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  by: string;
+  rows: RowColumns;
+  more: number;
+}
+
+export interface Totals {
+  events: number;
+  allocations: number;
+  deallocations: number;
+  bytes: number;
+  freed_bytes: number;
+  failed: number | null;
+  unmatched_deallocations: number | null;
+  inherited_deallocations: number | null;
+  unrecorded_deallocations: number | null;
+  unseen_deallocations: number;
+  reallocations: number;
+  reallocations_in_place: number;
+  zero_size: number;
+  min_size: number;
+  max_size: number;
+  slack_bytes: number;
+  slack_known_allocations: number;
+  mean_lifetime_ns: number;
+}
+
+export interface Tree {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  by: string;
+  shape: string;
+  nodes: NodeColumns;
+}
+
+export interface UnmatchedColumns {
+  rows: number;
+  count: Numbers;
+  function: Texts;
+  stack: Numbers;
+  frames: PathColumn;
+}
+
+export interface VariableColumns {
+  rows: number;
+  name: Texts;
+  linkage: Texts;
+  section: Texts;
+  bytes: Numbers;
+  total_bytes: Numbers;
+  resident_bytes: Numbers;
+  module: Texts;
+  address: Texts;
+  file: Texts;
+  line: Numbers;
+}
