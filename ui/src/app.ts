@@ -1,6 +1,6 @@
 // The state of the page: the session, where the reader is, and the answers for that place.
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
-import type { FirstAnswer, Run } from "./model/answers.ts";
+import { find, type FirstAnswer, type Recording, type Run } from "./model/answers.ts";
 import { Loader } from "./model/loading.ts";
 import { formatPlace, home, parsePlace, type Place } from "./model/place.ts";
 import { Client, type Lane } from "./net/lanes.ts";
@@ -20,6 +20,13 @@ export class App {
     const client = new Client(this.session, (input, init) => fetch(input, init), randomName());
     this.#listLane = client.lane("background/session");
     this.#viewLane = client.lane("view/first");
+  }
+
+  /** The recording of the place and its run, once the list is there. */
+  get chosen(): { run: Run; recording: Recording } | undefined {
+    const { recording } = this.#place.value;
+    const runs = this.runs.state.value;
+    return recording !== undefined && runs.phase === "done" ? find(runs.value, recording) : undefined;
   }
 
   get place(): ReadonlySignal<Place> {

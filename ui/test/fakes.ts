@@ -29,7 +29,7 @@ export function json(body: unknown, status = 200): Response {
 /** A streamed answer that consists of these chunks. */
 export function stream(...chunks: string[]): Response {
   return new Response(chunked(...chunks.map((c) => new TextEncoder().encode(c))), {
-    headers: { "Content-Type": "application/jsonl" },
+    headers: { "Content-Type": "application/x-ndjson" },
   });
 }
 

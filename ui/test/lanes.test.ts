@@ -71,12 +71,15 @@ test("a cancelled task ends without an outcome", async () => {
 
 test("a stream reports progress, then answers", async () => {
   const { client } = await connect(() =>
-    stream('{"progress":{"done":5,"total":10}}\n{"prog', 'ress":{}}\n{"n":', "2}\n"),
+    stream('{"progress":{"share":0.5,"doing":"reading events"}}\n{"prog', 'ress":{}}\n{"n":', "2}\n"),
   );
   const progress: unknown[] = [];
   const outcome = await client.lane("view/tree").run((ask) => ask("top"), (p) => progress.push(p));
   assert.deepEqual(outcome, { value: { n: 2 } });
-  assert.deepEqual(progress, [{ done: 5, total: 10 }]);
+  assert.deepEqual(progress, [
+    { share: 0.5, doing: "reading events" },
+    { share: null, doing: "" },
+  ]);
 });
 
 test("faults say what, where and what to do", async () => {
@@ -109,7 +112,7 @@ test("faults say what, where and what to do", async () => {
 });
 
 test("a connection that breaks while an answer arrives is a fault", async () => {
-  for (const type of ["application/jsonl", "application/json"]) {
+  for (const type of ["application/x-ndjson", "application/json"]) {
     const { client } = await connect(() => {
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(new TextEncoder().encode('{"progress":{}}\n{"n"')),

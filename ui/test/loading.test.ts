@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Loader, progressMs, skeletonMs, type Timer } from "../src/model/loading.ts";
 import { Fault } from "../src/net/fault.ts";
 import type { Outcome } from "../src/net/lanes.ts";
-import type { Progress } from "../src/net/stream.ts";
+import type { Progress } from "../src/api.ts";
 
 /** Timers that run when the test says so. */
 function fakeTimers(): { timer: Timer; pass: (ms: number) => void } {
@@ -54,12 +54,12 @@ test("a slow answer shows a skeleton, then progress, then itself", async () => {
   const shown = loader.show(slow.ask);
   pass(skeletonMs);
   assert.equal(loader.state.value.phase, "skeleton");
-  slow.report({ done: 1, total: 4 });
+  slow.report({ share: 0.25, doing: "counting" });
   assert.equal(loader.state.value.phase, "skeleton");
   pass(progressMs);
-  assert.deepEqual(loader.state.value, { phase: "progress", progress: { done: 1, total: 4 } });
-  slow.report({ done: 2, total: 4 });
-  assert.deepEqual(loader.state.value, { phase: "progress", progress: { done: 2, total: 4 } });
+  assert.deepEqual(loader.state.value, { phase: "progress", progress: { share: 0.25, doing: "counting" } });
+  slow.report({ share: 0.5, doing: "counting" });
+  assert.deepEqual(loader.state.value, { phase: "progress", progress: { share: 0.5, doing: "counting" } });
   slow.answer({ value: 7 });
   await shown;
   assert.deepEqual(loader.state.value, { phase: "done", value: 7 });
@@ -74,7 +74,7 @@ test("a late answer for another selection is dropped", async () => {
   const freshShown = loader.show(fresh.ask);
   fresh.answer({ value: "fresh" });
   await freshShown;
-  old.report({ done: 9, total: 10 });
+  old.report({ share: 0.9, doing: "" });
   old.answer({ value: "old" });
   await oldShown;
   pass(progressMs);

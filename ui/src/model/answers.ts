@@ -1,12 +1,13 @@
 // What the page shows, as data. src/net/questions.ts makes these of the server's answers.
+import { shellQuote } from "./names.ts";
 import type { Node } from "./tree.ts";
 
-/** A recording of the session: one process of a run. */
+/** A recording of the session: one program of a run. A process that executes another program has one of each. */
 export interface Recording extends Node {
   command: string;
   pid: number;
   durationNs: number;
-  /** How the process ended: "exit status 0", "killed by SIGSEGV", "still running". */
+  /** How the program ended: "exit status 0", "killed by SIGSEGV", "still running", "executed the next". */
   end: string;
   failed: boolean;
   /** The most live requested bytes. */
@@ -19,7 +20,10 @@ export interface Recording extends Node {
 
 /** The programs of one run. */
 export interface Run {
-  label: string;
+  /** Its file or folder. */
+  path: string;
+  /** What was run; empty if it is not known. */
+  command: string;
   /** Unix time in nanoseconds; 0 if it is not known. */
   startedNs: number;
   /** What is wrong with it; empty if nothing is. */
@@ -28,6 +32,21 @@ export interface Run {
   main: string;
   mainWhy: string;
   recordings: Recording[];
+}
+
+/** The recording with an id, and its run. */
+export function find(runs: readonly Run[], id: string): { run: Run; recording: Recording } | undefined {
+  for (const run of runs) {
+    const recording = run.recordings.find((r) => r.id === id);
+    if (recording) return { run, recording };
+  }
+  return undefined;
+}
+
+/** The command that answers as the page of a recording does. */
+export function reportCommand(run: Run, recording: Recording): string {
+  const which = run.recordings.length > 1 ? `--process ${recording.pid} ` : "";
+  return `heaptap report ${which}${shellQuote(run.path)}`;
 }
 
 /** A moment with its size. */
@@ -78,7 +97,5 @@ export interface FirstAnswer {
   gaps: Gap[];
   /** What is wrong with the recording: lost events, damage, cut stacks. */
   warnings: string[];
-  /** The same question on the command line. */
-  command: string;
   tookMs: number;
 }

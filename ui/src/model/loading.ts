@@ -3,7 +3,7 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Fault } from "../net/fault.ts";
 import type { Outcome } from "../net/lanes.ts";
-import type { Progress } from "../net/stream.ts";
+import type { Progress } from "../api.ts";
 
 export type Loading<T> =
   | { phase: "blank" } // nothing was asked yet, or less than 100 ms ago
@@ -46,7 +46,7 @@ export class Loader<T> {
     this.#stopTimers();
     const generation = ++this.#generation;
     const current = () => generation === this.#generation;
-    let progress: Progress = { done: 0, total: 0 };
+    let progress: Progress = { share: null, doing: "" };
     let late = false; // whether progress is shown
     const stopSkeleton = this.#timer(skeletonMs, () => (this.#state.value = { phase: "skeleton" }));
     const stopProgress = this.#timer(progressMs, () => {

@@ -1,8 +1,9 @@
 // Requests go in lanes. A lane carries one task at a time, and the newest wins: it aborts the one before, here and, by
 // the lane's name, on the server. So a drag never waits for answers that nobody will see, nor for the background.
+import type { Progress } from "../api.ts";
 import { Fault, faultOf, isAbort, unreachable } from "./fault.ts";
 import type { Session } from "./session.ts";
-import { cutShort, faultOfError, readStream, type Progress } from "./stream.ts";
+import { cutShort, faultOfError, readStream } from "./stream.ts";
 
 /** A class of lanes, and after a slash the part of the page that asks. Each class has workers of its own. */
 export type LaneName = `${"brush" | "view" | "background"}/${string}`;
@@ -85,7 +86,7 @@ export class Client {
       });
       const response = await request.catch((thrown: unknown) => unreachable(thrown, where));
       if (response.status === 401) void this.#session.drop(token);
-      const streamed = response.headers.get("Content-Type")?.startsWith("application/jsonl");
+      const streamed = response.headers.get("Content-Type")?.startsWith("application/x-ndjson");
       if (response.ok && streamed && response.body) return await readStream(response.body, where, onProgress);
       const body: unknown = await response.json().catch(() => undefined);
       if (!response.ok) throw faultOfError(body, where, response.status);

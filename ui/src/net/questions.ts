@@ -3,7 +3,7 @@ import type { Answers, Parameters, Report, RunProgramColumns, Session, Timeline,
 import { decode } from "../columns.ts";
 import type { FirstAnswer, Gap, Holder, Levels, Recording, Run } from "../model/answers.ts";
 import { plural } from "../model/format.ts";
-import { shellQuote } from "../model/names.ts";
+import { base } from "../model/names.ts";
 import type { Ask } from "./lanes.ts";
 
 /** Lists the recordings. */
@@ -43,7 +43,6 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
     levels: levelsOf(timeline),
     gaps: gapsOf(about.lacks),
     warnings: warningsOf(report),
-    command: `heaptap report ${shellQuote(report.recording.file)}`,
     tookMs: performance.now() - begin,
   };
 }
@@ -65,15 +64,21 @@ export function runsOf(session: Session): Run[] {
     const ids = runs.recordings.of.id;
     const firstId = runs.recordings.start(i);
     const id = (program: number) => ids.at(firstId + program);
+    const programs = runs.programs.of;
     const recordings = Array.from({ length: runs.programs.end(i) - first }, (_, n) => {
-      const parent = runs.programs.of.parent[first + n] ?? -1;
-      return recordingOf(runs.programs.of, first + n, id(n), parent < 0 ? undefined : id(parent));
+      const parent = programs.parent[first + n] ?? -1;
+      return recordingOf(programs, first + n, id(n), parent < 0 ? undefined : id(parent));
+    });
+    recordings.forEach((_, n) => {
+      const executor = recordings[programs.executed[first + n] === 1 ? (programs.parent[first + n] ?? -1) : -1];
+      if (executor) executor.end = "executed the next";
     });
     const command = Array.from({ length: runs.command.end(i) - runs.command.start(i) }, (_, n) =>
       runs.command.of.at(runs.command.start(i) + n),
     );
     return {
-      label: command.join(" ") || runs.run.at(i),
+      path: runs.run.at(i),
+      command: command.join(" "),
       startedNs: runs.started_ns[i] ?? 0,
       problem: runs.damage.at(i),
       main: runs.matters.at(i),
@@ -91,7 +96,7 @@ function recordingOf(all: RunProgramColumns, row: number, id: string, parent: st
   return {
     id,
     parent,
-    command: all.label.at(row) || all.name.at(row) || all.exe.at(row),
+    command: titleOf(all.name.at(row) || all.exe.at(row), all.label.at(row)),
     pid: number(all.pid),
     durationNs: Math.max(0, number(all.ended_ns) - number(all.started_ns)),
     end: endOf(running, known, signal, status),
@@ -100,6 +105,11 @@ function recordingOf(all: RunProgramColumns, row: number, id: string, parent: st
     residentPeak: number(all.peak_resident_bytes) || undefined,
     lost: number(all.lost_events),
   };
+}
+
+/** A program and what it works on, as heaptap ps shows them. */
+function titleOf(name: string, label: string): string {
+  return label === "" || label === name ? name : `${name} ${label}`;
 }
 
 const signals: Record<number, string> = {
@@ -133,7 +143,7 @@ function residentPeak(report: Report, read: { resident_bytes: number; time_ns: n
 export function holdersOf(top: Top): Holder[] {
   const { rows } = top;
   const holders = Array.from({ length: rows.rows }, (_, i) => ({
-    name: rows.group.function.at(i),
+    name: rows.group.function.at(i) || placeOf(rows.group.module.at(i), rows.group.offset.at(i)),
     file: rows.group.file.at(i),
     line: rows.group.line[i] || 0,
     module: rows.group.module.at(i),
@@ -141,6 +151,11 @@ export function holdersOf(top: Top): Holder[] {
     blocks: rows.self["peak-blocks"]?.[i] || 0,
   }));
   return holders.filter(({ bytes }) => bytes > 0);
+}
+
+/** What stands for the name of a function that is not known: python3.11+0x4fea6a. */
+function placeOf(module: string, offset: string): string {
+  return module !== "" && offset !== "" ? `${base(module)}+${offset}` : "unknown function";
 }
 
 /** The times are the bounds of the steps, the first being the beginning; resident bytes have no value for that. */

@@ -1,11 +1,6 @@
 // Answers that take long come as JSON lines: {"progress":{...}} now and then; the last line is the answer or an error.
+import type { Progress } from "../api.ts";
 import { Fault, isAbort } from "./fault.ts";
-
-/** How far the server is with an answer, in a unit of its own; total 0: it does not know yet. */
-export interface Progress {
-  done: number;
-  total: number;
-}
 
 /** Yields the lines of a body without their ends; the last one may lack it. If reading fails, broken must throw. */
 export async function* lines(
@@ -47,15 +42,23 @@ export async function readStream(
   const broken = (thrown: unknown): never => {
     throw isAbort(thrown) ? thrown : cutShort(where);
   };
+  let answer: Record<string, unknown> | undefined;
   for await (const line of lines(body, broken)) {
     const message = parse(line, where);
     if (isError(message)) throw faultOfError(message, where, 0);
     const progress = message["progress"];
-    if (!isRecord(progress)) return message;
-    const { done, total } = progress;
-    if (typeof done === "number" && typeof total === "number") onProgress({ done, total });
+    if (!isRecord(progress)) {
+      answer = message; // the last line; read on to the end, so that the connection can be used again
+      continue;
+    }
+    const { share, doing } = progress;
+    onProgress({
+      share: typeof share === "number" ? share : null,
+      doing: typeof doing === "string" ? doing : "",
+    });
   }
-  throw cutShort(where);
+  if (!answer) throw cutShort(where);
+  return answer;
 }
 
 /** Whether a message is an error of the API, which has a code and says what is wrong. */

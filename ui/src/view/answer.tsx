@@ -1,9 +1,9 @@
 // The first answer about a recording: its curve, its peaks, and which functions hold the most at the peak.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
-import type { FirstAnswer, Gap, Holder } from "../model/answers.ts";
+import { reportCommand, type FirstAnswer, type Gap, type Holder } from "../model/answers.ts";
 import { count, duration, percent, plural, shortCount } from "../model/format.ts";
-import { base, location } from "../model/names.ts";
+import { base, location, visible } from "../model/names.ts";
 import { Bone, Figure, Size } from "./figures.tsx";
 import { Name } from "./name.tsx";
 import { CancelledBox, EmptyBox, FaultBox, ProgressBox } from "./states.tsx";
@@ -14,42 +14,42 @@ export function Answer({ app }: { app: App }) {
   const load = () => app.loadAnswer();
   switch (state.phase) {
     case "blank":
-      return <Frame />;
+      return <Frame app={app} />;
     case "skeleton":
-      return <Frame busy>{<Content answer={undefined} />}</Frame>;
+      return <Frame app={app} busy>{<Content answer={undefined} />}</Frame>;
     case "progress":
       return (
-        <Frame busy>
+        <Frame app={app} busy>
           <ProgressBox progress={state.progress} cancel={() => app.cancelAnswer()} />
         </Frame>
       );
     case "failed":
       return (
-        <Frame>
+        <Frame app={app}>
           <FaultBox fault={state.fault} retry={load} />
         </Frame>
       );
     case "cancelled":
       return (
-        <Frame>
+        <Frame app={app}>
           <CancelledBox retry={load} />
         </Frame>
       );
     case "done":
       return (
-        <Frame answer={state.value}>
+        <Frame app={app} answer={state.value}>
           <Content answer={state.value} />
         </Frame>
       );
   }
 }
 
-function Frame(props: { busy?: boolean; answer?: FirstAnswer; children?: preact.ComponentChildren }) {
+function Frame(props: { app: App; busy?: boolean; answer?: FirstAnswer; children?: preact.ComponentChildren }) {
   return (
     <>
       <Timeline levels={props.answer?.levels} peak={props.answer?.live} />
       <main aria-busy={props.busy}>{props.children}</main>
-      {props.answer && <Bottom answer={props.answer} />}
+      {props.answer && <Bottom app={props.app} tookMs={props.answer.tookMs} />}
     </>
   );
 }
@@ -76,22 +76,22 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
         <Figure
           label="peak live"
           value={a && <Size bytes={a.live.bytes} />}
-          note={a && `after ${duration(a.live.atNs)}, in ${plural(a.live.blocks, "block")}`}
+          note={a && <Count before={`after ${duration(a.live.atNs)}, `} n={a.live.blocks} noun="block" />}
         />
         <Figure
           label="live at the end"
           value={a && <Size bytes={a.leaked.bytes} />}
-          note={a && `in ${plural(a.leaked.blocks, "block")}`}
+          note={a && <Count n={a.leaked.blocks} noun="block" />}
         />
         <Figure
           label="allocated in all"
           value={a && <Size bytes={a.allocated.bytes} />}
-          note={a && `in ${plural(a.allocated.allocations, "allocation")}`}
+          note={a && <Count n={a.allocated.allocations} noun="allocation" />}
         />
         <Figure
           label="temporary"
           value={a && (a.temporary === undefined ? "–" : percent(a.temporary, a.allocated.allocations))}
-          note={a && <Temporary n={a.temporary} />}
+          note={a && (a.temporary === undefined ? "not known" : <Count n={a.temporary} noun="allocation" />)}
         />
       </dl>
       <section>
@@ -115,8 +115,15 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
   );
 }
 
-function Temporary({ n }: { n: number | undefined }) {
-  return n === undefined ? <>not known</> : <span title={count(n)}>{shortCount(n)} allocations</span>;
+/** A count in few characters; its hint has the exact one. */
+function Count({ before, n, noun }: { before?: string; n: number; noun: string }) {
+  const exact = plural(n, noun);
+  return (
+    <span title={exact}>
+      {before}
+      {n < 10_000 ? exact : `${shortCount(n)} ${noun}s`}
+    </span>
+  );
 }
 
 const skeletonRows = ["80%", "64%", "70%", "58%", "66%"].map((width) => (
@@ -151,7 +158,7 @@ function Holders({ holders, total }: { holders: Holder[]; total: number }) {
         {holders.map((h, i) => (
           <tr key={i}>
             <td>
-              <Name text={h.name || "unknown function"} />
+              <Name text={h.name} />
               <div class="quiet">
                 <Name text={location(h.file, h.line) || base(h.module) || "unknown"} limit={60} />
               </div>
@@ -191,21 +198,33 @@ function GapLine({ gap }: { gap: Gap }) {
 /** Browsers let pages write to the clipboard that come by HTTPS or from this machine. */
 const canCopy = isSecureContext;
 
-function Bottom({ answer }: { answer: FirstAnswer }) {
-  const copied = useSignal(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(answer.command);
-    copied.value = true;
-  };
+function Bottom({ app, tookMs }: { app: App; tookMs: number }) {
+  const { chosen } = app;
   return (
     <footer class="bottom">
-      <span class="quiet">exact · {duration(Math.round(answer.tookMs) * 1e6)}</span>
-      <code>{answer.command}</code>
+      <span class="quiet">exact · {duration(Math.round(tookMs) * 1e6)}</span>
+      {chosen && <Command text={reportCommand(chosen.run, chosen.recording)} />}
+    </footer>
+  );
+}
+
+/** A command, and a button that copies it. */
+function Command({ text }: { text: string }) {
+  const copied = useSignal("");
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    copied.value = text;
+  };
+  return (
+    <>
+      <code>
+        <bdi>{visible(text)}</bdi>
+      </code>
       {canCopy && (
         <button type="button" class="plain" onClick={copy}>
-          {copied.value ? "copied" : "copy command"}
+          {copied.value === text ? "copied" : "copy command"}
         </button>
       )}
-    </footer>
+    </>
   );
 }

@@ -1,7 +1,6 @@
 // The page: a line at the top, and below it what the place asks for.
 import { useSignalEffect } from "@preact/signals";
 import type { App } from "../app.ts";
-import type { Recording } from "../model/answers.ts";
 import { duration } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
@@ -16,7 +15,7 @@ export function Page({ app }: { app: App }) {
   const session = app.session.state.value;
   const chosen = app.place.value.recording !== undefined;
   useSignalEffect(() => {
-    const recording = chosenRecording(app);
+    const recording = app.chosen?.recording;
     document.title = recording ? `${shorten(visible(recording.command), 60)} – heaptap` : "heaptap";
   });
   return (
@@ -37,7 +36,7 @@ export function Page({ app }: { app: App }) {
 
 /** Which recording is shown, and the way back to the others. */
 function Where({ app }: { app: App }) {
-  const recording = chosenRecording(app);
+  const recording = app.chosen?.recording;
   const list = app.runs.state.value;
   const total = list.phase === "done" ? list.value.reduce((n, run) => n + run.recordings.length, 0) : 0;
   if (!recording) return <span class="where" />;
@@ -60,15 +59,4 @@ function Where({ app }: { app: App }) {
       <span class={recording.failed ? "wrong" : "quiet"}>{recording.end}</span>
     </span>
   );
-}
-
-function chosenRecording(app: App): Recording | undefined {
-  const { recording } = app.place.value;
-  const list = app.runs.state.value;
-  if (recording === undefined || list.phase !== "done") return undefined;
-  for (const run of list.value) {
-    const found = run.recordings.find(({ id }) => id === recording);
-    if (found) return found;
-  }
-  return undefined;
 }

@@ -56,14 +56,14 @@ function RunTable({ app, run }: { app: App; run: Run }) {
   const all = useSignal(false);
   const tree = rows(run.recordings);
   const shown = all.value ? tree : tree.slice(0, firstRows);
-  const largest = run.recordings.reduce((max, r) => Math.max(max, r.residentPeak ?? r.livePeak), 1);
+  const largest = run.recordings.reduce((max, r) => Math.max(max, r.residentPeak ?? 0), 1);
   return (
     <section>
       <h2>
-        <Name text={run.label} />
+        <Name text={run.command || run.path} />
         <span class="quiet">
           {run.startedNs > 0 && `${moment(run.startedNs)} · `}
-          {plural(run.recordings.length, "process")}
+          {plural(run.recordings.length, "program")}
         </span>
       </h2>
       {run.problem && (
@@ -71,11 +71,12 @@ function RunTable({ app, run }: { app: App; run: Run }) {
           <bdi>{run.problem}</bdi>
         </p>
       )}
+      <Start app={app} run={run} />
       <div class="scroll">
         <table>
           <thead>
             <tr>
-              <th scope="col">process</th>
+              <th scope="col">program and process id</th>
               <th scope="col" class="number">
                 resident peak
               </th>
@@ -101,7 +102,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
       {shown.length < tree.length && (
         <p>
           <button type="button" class="plain" onClick={() => (all.value = true)}>
-            Show all {plural(tree.length, "process")}
+            Show all {plural(tree.length, "program")}
           </button>
         </p>
       )}
@@ -109,11 +110,29 @@ function RunTable({ app, run }: { app: App; run: Run }) {
   );
 }
 
+/** Where to begin in a run of several programs. */
+function Start({ app, run }: { app: App; run: Run }) {
+  const main = run.recordings.find(({ id }) => id === run.main);
+  if (!main || run.recordings.length === 1) return null;
+  return (
+    <p class="start">
+      Begin with{" "}
+      <Link app={app} to={{ recording: main.id }}>
+        <Name text={main.command} limit={80} />
+      </Link>{" "}
+      <span class="quiet">
+        process {main.pid}
+        {run.mainWhy && ", "}
+        <bdi>{run.mainWhy}</bdi>
+      </span>
+    </p>
+  );
+}
+
 function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest: number }) {
   const { app, run, row, largest } = props;
   const { node: r, depth } = row;
   const main = run.main === r.id && run.recordings.length > 1;
-  const share = (r.residentPeak ?? r.livePeak) / largest;
   return (
     <tr class={main ? "choice main" : "choice"}>
       <td style={{ paddingLeft: `${8 + 16 * Math.min(depth, 12)}px` }}>
@@ -121,17 +140,11 @@ function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest:
           <Name text={r.command} limit={80} />
         </Link>{" "}
         <span class="quiet">{r.pid}</span>
-        {main && run.mainWhy && (
-          <span class="quiet">
-            {" · "}
-            <bdi>{run.mainWhy}</bdi>
-          </span>
-        )}
         {r.lost > 0 && <div class="wrong">{plural(r.lost, "event")} lost</div>}
       </td>
       <td class="number">{r.residentPeak === undefined ? <NotMeasured /> : <Size bytes={r.residentPeak} />}</td>
       <td class="bar wide" aria-hidden="true">
-        <i style={{ width: `${100 * share}%` }} />
+        <i style={{ width: `${(100 * (r.residentPeak ?? 0)) / largest}%` }} />
       </td>
       <td class="number">
         <Size bytes={r.livePeak} />

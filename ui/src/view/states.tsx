@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { percent } from "../model/format.ts";
 import type { Fault } from "../net/fault.ts";
-import type { Progress } from "../net/stream.ts";
+import type { Progress } from "../api.ts";
 
 /** An error: what, where, what to do. */
 export function FaultBox({ fault, retry }: { fault: Fault; retry: () => void }) {
@@ -30,14 +30,14 @@ export function FaultBox({ fault, retry }: { fault: Fault; retry: () => void }) 
 
 /** How far an answer is, and what stops it. */
 export function ProgressBox({ progress, cancel }: { progress: Progress; cancel: () => void }) {
-  const { done, total } = progress;
-  const known = total > 0;
+  const { share, doing } = progress;
   return (
     <div class="state" role="status">
       <label>
-        Counting{known && ` · ${percent(done, total)}`}
+        <bdi>{doing || "waiting"}</bdi>
+        {share !== null && ` · ${percent(share, 1)}`}
         <br />
-        <progress {...(known && { max: total, value: done })} />
+        <progress {...(share !== null && { value: share })} />
       </label>
       <div class="actions">
         <button type="button" onClick={cancel}>

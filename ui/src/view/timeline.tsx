@@ -105,7 +105,7 @@ function draw(element: HTMLElement, levels: Levels, onStep: (step: number | null
       padding: [8, 0, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max)] } },
+      scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.06)] } },
       axes: [
         { ...axis, incrs: secondSteps, values: (_, marks) => marks.map(secondLabel), size: 24, gap: 4, space: 80 },
         { ...axis, incrs: byteSteps, values: (_, marks) => marks.map(byteLabel), size: 64, gap: 6, space: 28 },
