@@ -41,8 +41,7 @@ func TestCommitted(t *testing.T) {
 	}
 	slices.SortFunc(got, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("dist is not built from these sources: run `make ui` and commit ui/dist and ui/dist.sum (- noted):\n%s",
-			diff)
+		t.Errorf("dist is not built from these sources: run `make ui` and commit it (- noted):\n%s", diff)
 	}
 }
 

@@ -18,6 +18,6 @@ var rule = "\n" + strings.Repeat("-", 80) + "\n\n"
 
 // Text returns what the command contains: for each part its name, version and licence.
 func Text() string {
-	return "The heaptap command contains the following, besides heaptap itself (Apache-2.0).\n" + rule + goModules + rule +
-		ui.Licenses()
+	const heading = "The heaptap command contains the following, besides heaptap itself (Apache-2.0).\n"
+	return heading + rule + goModules + rule + ui.Licenses()
 }

@@ -7,7 +7,7 @@ export interface Call {
 }
 
 /** A fetch that notes its calls and answers with what a function returns. It rejects when it is aborted. */
-export function fakeFetch(answer: (call: Call) => Response | Promise<Response>): { fetch: typeof fetch; calls: Call[] } {
+export function fakeFetch(answer: (call: Call) => Response | Promise<Response>) {
   const calls: Call[] = [];
   const doFetch = (input: RequestInfo | URL, init: RequestInit = {}) => {
     const call = { url: String(input), init };

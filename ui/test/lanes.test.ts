@@ -90,7 +90,7 @@ test("faults say what, where and what to do", async () => {
   const strange = "the answer is not what this version of the app expects";
   for (const [name, answer, kind, what] of [
     ["an error of the API", () => json(error, 400), "refused", "bad regexp"],
-    ["an error of the server", () => json({ error: "not a name of this server" }, 403), "refused", "not a name of this server"],
+    ["an error of the server", () => json({ error: "not your name" }, 403), "refused", "not your name"],
     ["too many requests", () => json(busy, 503), "broken", "64 requests are waiting"],
     ["a crash", () => new Response("oops", { status: 500 }), "broken", "the server answered with status 500"],
     ["a cut answer", () => new Response('{"a":'), "broken", cut],

@@ -30,8 +30,8 @@ test("names are shortened inside template arguments first", () => {
 });
 
 test("hostile names stay short, whole and quick", () => {
-  for (const name of ["<".repeat(10_000), "a<".repeat(5_000), "x".repeat(10_000), "<>".repeat(5_000), ">".repeat(10_000)]) {
-    assert.ok(shorten(name).length <= 120);
+  for (const part of ["<", "a<", "x", "<>", ">", "operator<", "😀"]) {
+    assert.ok(shorten(part.repeat(10_000)).length <= 120);
   }
   const emoji = shorten("😀".repeat(500));
   assert.doesNotMatch(emoji, /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);

@@ -11,5 +11,7 @@ test("a place survives its address", () => {
 });
 
 test("unknown and empty parameters lead home", () => {
-  for (const query of ["", "?", "?recording=", "?token=x", "?%", "?recording"]) assert.deepEqual(parsePlace(query), home);
+  for (const query of ["", "?", "?recording=", "?token=x", "?%", "?recording"]) {
+    assert.deepEqual(parsePlace(query), home);
+  }
 });

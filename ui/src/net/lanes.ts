@@ -28,7 +28,10 @@ export class Lane {
    * Runs a task instead of the one that runs now. The task asks its questions one after the other: two at once would
    * replace each other on the server.
    */
-  async run<T>(task: (ask: Ask) => Promise<T>, onProgress: (progress: Progress) => void = () => {}): Promise<Outcome<T>> {
+  async run<T>(
+    task: (ask: Ask) => Promise<T>,
+    onProgress: (progress: Progress) => void = () => {},
+  ): Promise<Outcome<T>> {
     this.cancel();
     const controller = new AbortController();
     const { signal } = controller;
@@ -76,7 +79,7 @@ export class Client {
     signal: AbortSignal,
     onProgress: (progress: Progress) => void,
   ): Promise<unknown> {
-    const where = `GET /api/v1/${path}`;
+    const where = `GET /api/v1/${path.replace(/\?.*/, "")}`; // a query may be long, and says little
     const token = this.#session.token;
     if (token === undefined) throw new Fault("unauthorized", "this tab has no token", where);
     try {

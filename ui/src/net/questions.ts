@@ -1,5 +1,5 @@
 // The questions that the page asks, and what it makes of the answers.
-import type { Answers, Parameters, Report, RunProgramColumns, Session, Timeline, Top } from "../api.ts";
+import type { Answers, MetricName, Parameters, Report, RunProgramColumns, Session, Timeline, Top } from "../api.ts";
 import { decode } from "../columns.ts";
 import type { FirstAnswer, Gap, Holder, Levels, Recording, Run } from "../model/answers.ts";
 import { plural } from "../model/format.ts";
@@ -16,7 +16,7 @@ export async function askRuns(ask: Ask): Promise<Run[]> {
  * the program itself is hidden because of how its name goes on.
  */
 const passing = [
-  "^(x?(m|c|re)alloc|x?strn?dup|operator new|operator new\\[\\])(\\(|$)",
+  "^(_*(GI_+)?x?(m|c|re)alloc|_*(GI_+)?x?strn?dup|operator new|operator new\\[\\])(\\(|$)",
   "^(g_(malloc|realloc|strdup)|_?Py(Mem|Object)_\\w*(Malloc|Calloc|Realloc))",
   "^(std|__gnu_cxx|alloc|core|__rustc?|__rdl?_?\\w*)::",
 ].join("|");
@@ -30,7 +30,8 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
   };
   const about = await put("about", {});
   const report = await put("report", { top: 0 });
-  const top = await put("top", { by: "function", metric: ["peak", "peak-blocks"], self: true, hide: passing, limit: 5 });
+  const metric: MetricName[] = ["peak", "peak-blocks"];
+  const top = await put("top", { by: "function", metric, self: true, hide: passing, limit: 5 });
   const timeline = (await put("timeline", { steps: 400 })) as Timeline;
   const { peak, resident, leaked, totals } = report;
   return {
@@ -182,7 +183,8 @@ export function warningsOf(report: Report): string[] {
   const { recording, lost_events: lost, truncated_stacks: cut } = report;
   const warnings = [...recording.damage];
   if (!recording.complete) warnings.push("The recording has no end: the recorder was stopped, or still writes it.");
-  if (lost > 0) warnings.push(`${plural(lost, "event")} were lost: every number is a lower bound.`);
-  if (cut > 0) warnings.push(`${plural(cut, "call stack")} were cut: their outermost frames are missing.`);
+  if (lost > 0) warnings.push(`${plural(lost, "event")} ${lost === 1 ? "was" : "were"} lost: numbers are too low.`);
+  if (cut === 1) warnings.push("1 call stack was cut: its outermost frames are missing.");
+  if (cut > 1) warnings.push(`${plural(cut, "call stack")} were cut: their outermost frames are missing.`);
   return warnings;
 }

@@ -67,7 +67,8 @@ function isError(message: Record<string, unknown>): boolean {
 }
 
 /**
- * The fault that an error describes: of the API, with code, what, where and do, or of the server around it, with a text.
+ * The fault that an error describes: one of the API, with code, what, where and do, or one of the server around it,
+ * with a text.
  * @param status of HTTP; 0 if the error is in a stream
  */
 export function faultOfError(message: unknown, where: string, status: number): Fault {

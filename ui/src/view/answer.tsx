@@ -134,7 +134,7 @@ const skeletonRows = ["80%", "64%", "70%", "58%", "66%"].map((width) => (
 
 function Holders({ holders, total }: { holders: Holder[]; total: number }) {
   if (holders.length === 0) {
-    return <EmptyBox why="Nothing was live at the peak: the program allocated nothing while it was recorded." command="" />;
+    return <EmptyBox why="Nothing was live: the program allocated nothing while it was recorded." />;
   }
   const largest = holders.reduce((max, h) => Math.max(max, h.bytes), 1);
   return (

@@ -76,7 +76,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
         <table>
           <thead>
             <tr>
-              <th scope="col">program and process id</th>
+              <th scope="col">program</th>
               <th scope="col" class="number">
                 resident peak
               </th>
@@ -135,7 +135,7 @@ function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest:
   const main = run.main === r.id && run.recordings.length > 1;
   return (
     <tr class={main ? "choice main" : "choice"}>
-      <td style={{ paddingLeft: `${8 + 16 * Math.min(depth, 12)}px` }}>
+      <td class="tree" style={{ "--depth": Math.min(depth, 12) }}>
         <Link app={app} to={{ recording: r.id }}>
           <Name text={r.command} limit={80} />
         </Link>{" "}
@@ -150,7 +150,7 @@ function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest:
         <Size bytes={r.livePeak} />
       </td>
       <td class="number wide">{duration(r.durationNs)}</td>
-      <td class={r.failed ? "wide wrong" : "wide"}>{r.end}</td>
+      <td class={r.failed ? "wide wrong" : "wide quiet"}>{r.end}</td>
     </tr>
   );
 }

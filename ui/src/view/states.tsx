@@ -62,7 +62,7 @@ export function CancelledBox({ retry }: { retry: () => void }) {
 }
 
 /** Nothing to show: why, and the command that changes that. */
-export function EmptyBox({ why, command }: { why: ComponentChildren; command: string }) {
+export function EmptyBox({ why, command }: { why: ComponentChildren; command?: string }) {
   return (
     <div class="state">
       <p>{why}</p>

@@ -95,14 +95,15 @@ function draw(element: HTMLElement, levels: Levels, onStep: (step: number | null
   ];
   const data: (number | null)[][] = [levels.seconds, levels.live];
   if (levels.resident) {
-    series.push({ label: "resident", stroke: resident, width: 1.5, dash: [4, 3], points: { show: false }, spanGaps: true });
+    const look = { stroke: resident, width: 1.5, dash: [4, 3], points: { show: false } };
+    series.push({ label: "resident", ...look, spanGaps: true });
     data.push(levels.resident);
   }
   return new uPlot(
     {
       width: element.clientWidth,
       height,
-      padding: [8, 0, 0, 0],
+      padding: [8, 14, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.06)] } },
