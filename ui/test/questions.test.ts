@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { find, reportCommand } from "../src/model/answers.ts";
+import { Fault } from "../src/net/fault.ts";
 import { askFirstAnswer, askRuns, endOf, queryOf } from "../src/net/questions.ts";
 import { columns } from "./encode.mjs";
 
@@ -116,11 +117,11 @@ test("the first answer is put together from four questions, one after the other"
     leaked: { bytes: 50, blocks: 1 },
     allocated: { bytes: 1000, allocations: 10 },
     temporary: undefined,
-    holders: [
+    holders: { value: [
       { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x", bytes: 300, blocks: 3 },
       { name: "x+0x12", file: "", line: 0, module: "/bin/x", bytes: 200, blocks: 2 },
-    ],
-    levels: { seconds: [0, 1, 2], live: [0, 400, 500], resident: [null, null, 4096] },
+    ] },
+    levels: { value: { seconds: [0, 1, 2], live: [0, 400, 500], resident: [null, null, 4096] } },
     gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],
     warnings: [
       "block 7 is damaged",
@@ -140,6 +141,20 @@ test("columns that do not belong together are refused", async () => {
     }, "a"),
     TypeError,
   );
+});
+
+test("what a recording does not have is missing, and the rest is there", async () => {
+  const refused = new Fault("refused", "calls were only counted", "top");
+  const answer = async (path: string) => {
+    const [, question = ""] = /^r\/a\/(\w+)/.exec(path) ?? [];
+    if (question === "top" || question === "timeline") throw refused;
+    return columns(answers[question] ?? {});
+  };
+  const first = await askFirstAnswer(answer, "a");
+  assert.deepEqual([first.holders, first.levels, first.live.bytes], [{ fault: refused }, { fault: refused }, 500]);
+  const gone = new Fault("unreachable", "heaptap does not answer", "top");
+  const failing = (path: string) => (path.includes("/top") ? Promise.reject(gone) : answer(path));
+  await assert.rejects(askFirstAnswer(failing, "a"), gone);
 });
 
 test("queries repeat what has several values", () => {

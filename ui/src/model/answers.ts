@@ -1,4 +1,5 @@
 // What the page shows, as data. src/net/questions.ts makes these of the server's answers.
+import type { Fault } from "../net/fault.ts";
 import { shellQuote } from "./names.ts";
 import type { Node } from "./tree.ts";
 
@@ -83,6 +84,9 @@ export interface Levels {
   resident: (number | null)[] | undefined;
 }
 
+/** A part of an answer, or why the recording does not have it: counted and merged recordings lack some. */
+export type Part<T> = { value: T } | { fault: Fault };
+
 /** The first answer about a recording. */
 export interface FirstAnswer {
   live: Peak & { blocks: number };
@@ -92,8 +96,8 @@ export interface FirstAnswer {
   allocated: { bytes: number; allocations: number };
   /** Temporary allocations; undefined if they are not known. */
   temporary: number | undefined;
-  holders: Holder[];
-  levels: Levels;
+  holders: Part<Holder[]>;
+  levels: Part<Levels>;
   gaps: Gap[];
   /** What is wrong with the recording: lost events, damage, cut stacks. */
   warnings: string[];

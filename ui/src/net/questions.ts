@@ -1,9 +1,10 @@
 // The questions that the page asks, and what it makes of the answers.
 import type { Answers, MetricName, Parameters, Report, RunProgramColumns, Session, Timeline, Top } from "../api.ts";
 import { decode } from "../columns.ts";
-import type { FirstAnswer, Gap, Holder, Levels, Recording, Run } from "../model/answers.ts";
+import type { FirstAnswer, Gap, Holder, Levels, Part, Recording, Run } from "../model/answers.ts";
 import { plural } from "../model/format.ts";
 import { base } from "../model/names.ts";
+import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
 
 /** Lists the recordings. */
@@ -31,8 +32,9 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
   const about = await put("about", {});
   const report = await put("report", { top: 0 });
   const metric: MetricName[] = ["peak", "peak-blocks"];
-  const top = await put("top", { by: "function", metric, self: true, hide: passing, limit: 5 });
-  const timeline = (await put("timeline", { steps: 400 })) as Timeline;
+  const top = { by: "function", metric, self: true, hide: passing, limit: 5 } as const;
+  const holders = await part(async () => holdersOf(await put("top", top)));
+  const levels = await part(async () => levelsOf((await put("timeline", { steps: 400 })) as Timeline));
   const { peak, resident, leaked, totals } = report;
   return {
     live: { bytes: peak.bytes, atNs: peak.time_ns, blocks: peak.blocks },
@@ -40,12 +42,22 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
     leaked: { bytes: leaked.bytes, blocks: leaked.blocks },
     allocated: { bytes: totals.bytes, allocations: totals.allocations },
     temporary: report.temporary.allocations ?? undefined,
-    holders: holdersOf(top),
-    levels: levelsOf(timeline),
+    holders,
+    levels,
     gaps: gapsOf(about.lacks),
     warnings: warningsOf(report),
     tookMs: performance.now() - begin,
   };
+}
+
+/** A part of an answer: what the server refuses to answer about this recording is no fault of the rest. */
+async function part<T>(ask: () => Promise<T>): Promise<Part<T>> {
+  try {
+    return { value: await ask() };
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.kind === "refused") return { fault: thrown };
+    throw thrown;
+  }
 }
 
 /** The query of a question; empty if it has no parameters. Values go in as the command line has them. */

@@ -1,12 +1,12 @@
 // The first answer about a recording: its curve, its peaks, and which functions hold the most at the peak.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
-import { reportCommand, type FirstAnswer, type Gap, type Holder } from "../model/answers.ts";
+import { reportCommand, type FirstAnswer, type Gap, type Holder, type Part } from "../model/answers.ts";
 import { count, duration, percent, plural, shortCount } from "../model/format.ts";
 import { base, location, visible } from "../model/names.ts";
 import { Bone, Figure, Size } from "./figures.tsx";
 import { Name } from "./name.tsx";
-import { CancelledBox, EmptyBox, FaultBox, ProgressBox } from "./states.tsx";
+import { CancelledBox, EmptyBox, FaultBox, ProgressBox, Refusal } from "./states.tsx";
 import { Timeline } from "./timeline.tsx";
 
 export function Answer({ app }: { app: App }) {
@@ -47,7 +47,7 @@ export function Answer({ app }: { app: App }) {
 function Frame(props: { app: App; busy?: boolean; answer?: FirstAnswer; children?: preact.ComponentChildren }) {
   return (
     <>
-      <Timeline levels={props.answer?.levels} peak={props.answer?.live} />
+      <Timeline part={props.answer?.levels} peak={props.answer?.live} />
       <main aria-busy={props.busy}>{props.children}</main>
       {props.answer && <Bottom app={props.app} tookMs={props.answer.tookMs} />}
     </>
@@ -99,7 +99,7 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
           Most live at the peak
           {a && <span class="quiet">of {<Size bytes={a.live.bytes} />}, by function</span>}
         </h2>
-        {a ? <Holders holders={a.holders} total={a.live.bytes} /> : skeletonRows}
+        {a ? <Holders part={a.holders} total={a.live.bytes} /> : skeletonRows}
       </section>
       {a && a.gaps.length > 0 && (
         <section>
@@ -132,7 +132,9 @@ const skeletonRows = ["80%", "64%", "70%", "58%", "66%"].map((width) => (
   </p>
 ));
 
-function Holders({ holders, total }: { holders: Holder[]; total: number }) {
+function Holders({ part, total }: { part: Part<Holder[]>; total: number }) {
+  if ("fault" in part) return <Refusal fault={part.fault} />;
+  const holders = part.value;
   if (holders.length === 0) {
     return <EmptyBox why="Nothing was live: the program allocated nothing while it was recorded." />;
   }

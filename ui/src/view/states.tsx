@@ -28,6 +28,21 @@ export function FaultBox({ fault, retry }: { fault: Fault; retry: () => void }) 
   );
 }
 
+/** Why a part of an answer is not there. */
+export function Refusal({ fault }: { fault: Fault }) {
+  return (
+    <p class="quiet">
+      <bdi>{fault.message}</bdi>
+      {fault.todo && (
+        <>
+          {" · "}
+          <bdi>{fault.todo}</bdi>
+        </>
+      )}
+    </p>
+  );
+}
+
 /** How far an answer is, and what stops it. */
 export function ProgressBox({ progress, cancel }: { progress: Progress; cancel: () => void }) {
   const { share, doing } = progress;

@@ -2,15 +2,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import type { Levels, Peak } from "../model/answers.ts";
+import type { Levels, Part, Peak } from "../model/answers.ts";
 import { duration, size } from "../model/format.ts";
 import { byteLabel, byteSteps, secondLabel, secondSteps } from "../model/scale.ts";
+import { Refusal } from "./states.tsx";
 import { themeChanges } from "./theme.tsx";
 
 const height = 148;
 
-/** Without levels, an empty picture of the same size. */
-export function Timeline({ levels, peak }: { levels: Levels | undefined; peak: Peak | undefined }) {
+/** Without a part, an empty picture of the same size. */
+export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak: Peak | undefined }) {
+  const levels = part && "value" in part ? part.value : undefined;
   const picture = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const at = useSignal<number | null>(null); // the step under the cursor
@@ -72,10 +74,12 @@ export function Timeline({ levels, peak }: { levels: Levels | undefined; peak: P
         class="picture"
         ref={picture}
         tabIndex={levels ? 0 : undefined}
-        role="img"
+        role={levels ? "img" : undefined}
         aria-label={levels ? `live and resident bytes over time; ${peakText}` : undefined}
         onKeyDown={move}
-      />
+      >
+        {part && "fault" in part && <Refusal fault={part.fault} />}
+      </div>
     </div>
   );
 }
