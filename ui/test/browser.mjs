@@ -51,10 +51,10 @@ const session = {
 const lacks = [{ what: "addresses of blocks", why: "they were not recorded", flag: "--addresses" }];
 const steps = Array.from({ length: 401 }, (_, i) => i);
 const answers = {
-  about: { lacks },
+  about: { sampled: false, merged: false, lacks },
   report: {
     recording: { damage: [], complete: true }, lost_events: 0, truncated_stacks: 0,
-    totals: { bytes: 290_724_625, allocations: 2_553_959 }, temporary: { allocations: 260_125 },
+    totals: { events: 5_000_000, bytes: 290_724_625, allocations: 2_553_959 }, temporary: { allocations: 260_125 },
     peak: { bytes: 23_419_863, blocks: 233_410, time_ns: 19.66 * s }, leaked: { bytes: 327_699, blocks: 2830 },
     resident: { peak: { resident_bytes: 55_828_480, time_ns: 19.7 * s } }, samples: {},
   },

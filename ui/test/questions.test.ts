@@ -66,12 +66,12 @@ test("runs are lists of programs, each with its parent", async () => {
 });
 
 const answers: Record<string, object> = {
-  about: { lacks: [{ what: "addresses", why: "not recorded", flag: "--addresses" }] },
+  about: { sampled: false, merged: false, lacks: [{ what: "addresses", why: "not recorded", flag: "--addresses" }] },
   report: {
     recording: { damage: ["block 7 is damaged"], complete: false },
     lost_events: 1200,
     truncated_stacks: 1,
-    totals: { bytes: 1000, allocations: 10 },
+    totals: { events: 20, bytes: 1000, allocations: 10 },
     temporary: { allocations: null },
     peak: { bytes: 500, blocks: 5, time_ns: 2e9 },
     leaked: { bytes: 50, blocks: 1 },
@@ -112,6 +112,7 @@ test("the first answer is put together from four questions, one after the other"
   const { tookMs, ...rest } = first;
   assert.ok(tookMs >= 0);
   assert.deepEqual(rest, {
+    basis: "exact",
     live: { bytes: 500, atNs: 2e9, blocks: 5 },
     resident: { bytes: 4096, atNs: 1e9 },
     leaked: { bytes: 50, blocks: 1 },
@@ -151,10 +152,34 @@ test("what a recording does not have is missing, and the rest is there", async (
     return columns(answers[question] ?? {});
   };
   const first = await askFirstAnswer(answer, "a");
-  assert.deepEqual([first.holders, first.levels, first.live.bytes], [{ fault: refused }, { fault: refused }, 500]);
+  assert.deepEqual([first.holders, first.levels, first.live?.bytes], [{ fault: refused }, { fault: refused }, 500]);
   const gone = new Fault("unreachable", "heaptap does not answer", "top");
   const failing = (path: string) => (path.includes("/top") ? Promise.reject(gone) : answer(path));
   await assert.rejects(askFirstAnswer(failing, "a"), gone);
+});
+
+test("of counted calls only the allocations are known", async () => {
+  const counts = [
+    { function: "malloc", frees: false, calls: 3, bytes: 300 },
+    { function: "free", frees: true, calls: 2, bytes: 0 },
+    { function: "calloc", frees: false, calls: 1, bytes: 50 },
+  ];
+  const report = { ...answers["report"], totals: { events: 0, bytes: 0, allocations: 0 }, counts };
+  const ask = async (path: string) => columns(path.includes("/report") ? report : (answers["about"] ?? {}));
+  const first = await askFirstAnswer(ask, "a");
+  assert.equal(first.basis, "counted");
+  assert.deepEqual(first.allocated, { bytes: 350, allocations: 4 });
+  assert.deepEqual([first.live, first.leaked, first.temporary], [undefined, undefined, undefined]);
+  assert.ok("fault" in first.levels && first.levels.fault.message === "addresses: not recorded");
+});
+
+test("estimates and sums are marked as such", async () => {
+  const about = { ...answers["about"], sampled: true, merged: true };
+  const first = await askFirstAnswer(async (path) => {
+    const [, question = ""] = /^r\/a\/(\w+)/.exec(path) ?? [];
+    return columns(question === "about" ? about : (answers[question] ?? {}));
+  }, "a");
+  assert.deepEqual([first.basis, first.live?.atNs], ["estimated", undefined]);
 });
 
 test("queries repeat what has several values", () => {

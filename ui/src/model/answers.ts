@@ -53,8 +53,8 @@ export function reportCommand(run: Run, recording: Recording): string {
 /** A moment with its size. */
 export interface Peak {
   bytes: number;
-  /** Nanoseconds from the start of the recording. */
-  atNs: number;
+  /** Nanoseconds from the start of the recording; undefined for the sum of several processes' peaks. */
+  atNs: number | undefined;
 }
 
 /** A function with what it holds at the peak. */
@@ -89,10 +89,12 @@ export type Part<T> = { value: T } | { fault: Fault };
 
 /** The first answer about a recording. */
 export interface FirstAnswer {
-  live: Peak & { blocks: number };
+  /** From what the numbers come; of counted calls, only those of allocations are known. */
+  basis: "exact" | "estimated" | "counted";
+  live: (Peak & { blocks: number }) | undefined;
   resident: Peak | undefined;
   /** What was live at the end. */
-  leaked: { bytes: number; blocks: number };
+  leaked: { bytes: number; blocks: number } | undefined;
   allocated: { bytes: number; allocations: number };
   /** Temporary allocations; undefined if they are not known. */
   temporary: number | undefined;

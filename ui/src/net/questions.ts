@@ -1,7 +1,18 @@
 // The questions that the page asks, and what it makes of the answers.
-import type { Answers, MetricName, Parameters, Report, RunProgramColumns, Session, Timeline, Top } from "../api.ts";
+import type {
+  About,
+  Answers,
+  CallCountColumns,
+  MetricName,
+  Parameters,
+  Report,
+  RunProgramColumns,
+  Session,
+  Timeline,
+  Top,
+} from "../api.ts";
 import { decode } from "../columns.ts";
-import type { FirstAnswer, Gap, Holder, Levels, Part, Recording, Run } from "../model/answers.ts";
+import type { FirstAnswer, Gap, Holder, Levels, Part, Peak, Recording, Run } from "../model/answers.ts";
 import { plural } from "../model/format.ts";
 import { base } from "../model/names.ts";
 import { Fault } from "./fault.ts";
@@ -31,14 +42,17 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
   };
   const about = await put("about", {});
   const report = await put("report", { top: 0 });
+  const counted = report.totals.events === 0 ? report.counts : undefined;
+  if (counted && counted.rows > 0) return { ...ofCounts(about, report, counted), tookMs: performance.now() - begin };
   const metric: MetricName[] = ["peak", "peak-blocks"];
   const top = { by: "function", metric, self: true, hide: passing, limit: 5 } as const;
   const holders = await part(async () => holdersOf(await put("top", top)));
   const levels = await part(async () => levelsOf((await put("timeline", { steps: 400 })) as Timeline));
-  const { peak, resident, leaked, totals } = report;
+  const { peak, leaked, totals } = report;
   return {
-    live: { bytes: peak.bytes, atNs: peak.time_ns, blocks: peak.blocks },
-    resident: residentPeak(report, resident?.peak),
+    basis: about.sampled ? "estimated" : "exact",
+    live: { bytes: peak.bytes, atNs: about.merged ? undefined : peak.time_ns, blocks: peak.blocks },
+    resident: residentPeak(report),
     leaked: { bytes: leaked.bytes, blocks: leaked.blocks },
     allocated: { bytes: totals.bytes, allocations: totals.allocations },
     temporary: report.temporary.allocations ?? undefined,
@@ -47,6 +61,32 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
     gaps: gapsOf(about.lacks),
     warnings: warningsOf(report),
     tookMs: performance.now() - begin,
+  };
+}
+
+/** The answer about a recording of counted calls, which knows no blocks and no call stacks. */
+function ofCounts(about: About, report: Report, counts: CallCountColumns): Omit<FirstAnswer, "tookMs"> {
+  const gaps = gapsOf(about.lacks);
+  const [gap] = gaps;
+  const why = gap ? `${gap.question}: ${gap.why}` : "calls were only counted";
+  const fault = new Fault("refused", why, "about", gap?.remedy ? `record with ${gap.remedy}` : "");
+  const allocated = { bytes: 0, allocations: 0 };
+  for (let i = 0; i < counts.rows; i++) {
+    if (counts.frees[i] === 1) continue;
+    allocated.bytes += counts.bytes[i] ?? 0;
+    allocated.allocations += counts.calls[i] ?? 0;
+  }
+  return {
+    basis: "counted",
+    live: undefined,
+    resident: residentPeak(report),
+    leaked: undefined,
+    allocated,
+    temporary: undefined,
+    holders: { fault },
+    levels: { fault },
+    gaps,
+    warnings: warningsOf(report),
   };
 }
 
@@ -147,7 +187,8 @@ export function endOf(running: boolean, known: boolean, signal: number, status: 
 }
 
 /** The peak of the resident set: as the kernel counted it where heaptap read it, else of the samples. */
-function residentPeak(report: Report, read: { resident_bytes: number; time_ns: number } | null | undefined) {
+function residentPeak(report: Report): Peak | undefined {
+  const read = report.resident?.peak;
   if (read) return { bytes: read.resident_bytes, atNs: read.time_ns };
   const { peak_rss_bytes: bytes, peak_rss_time_ns: atNs } = report.samples;
   return bytes === null || atNs === null ? undefined : { bytes, atNs };

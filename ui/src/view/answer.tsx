@@ -1,7 +1,7 @@
 // The first answer about a recording: its curve, its peaks, and which functions hold the most at the peak.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
-import { reportCommand, type FirstAnswer, type Gap, type Holder, type Part } from "../model/answers.ts";
+import { reportCommand, type FirstAnswer, type Gap, type Holder, type Part, type Peak } from "../model/answers.ts";
 import { count, duration, percent, plural, shortCount } from "../model/format.ts";
 import { base, location, visible } from "../model/names.ts";
 import { Bone, Figure, Size } from "./figures.tsx";
@@ -49,7 +49,7 @@ function Frame(props: { app: App; busy?: boolean; answer?: FirstAnswer; children
     <>
       <Timeline part={props.answer?.levels} peak={props.answer?.live} />
       <main aria-busy={props.busy}>{props.children}</main>
-      {props.answer && <Bottom app={props.app} tookMs={props.answer.tookMs} />}
+      {props.answer && <Bottom app={props.app} answer={props.answer} />}
     </>
   );
 }
@@ -70,18 +70,18 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
       <dl class="figures">
         <Figure
           label="peak resident"
-          value={a && (a.resident ? <Size bytes={a.resident.bytes} /> : "–")}
-          note={a && (a.resident ? `after ${duration(a.resident.atNs)}` : "not measured")}
+          value={a && sizeOf(a.resident)}
+          note={a && (a.resident ? when(a.resident) : "not measured")}
         />
         <Figure
           label="peak live"
-          value={a && <Size bytes={a.live.bytes} />}
-          note={a && <Count before={`after ${duration(a.live.atNs)}, `} n={a.live.blocks} noun="block" />}
+          value={a && sizeOf(a.live)}
+          note={a && (a.live ? <Count before={`${when(a.live)}, `} n={a.live.blocks} noun="block" /> : unknown)}
         />
         <Figure
           label="live at the end"
-          value={a && <Size bytes={a.leaked.bytes} />}
-          note={a && <Count n={a.leaked.blocks} noun="block" />}
+          value={a && sizeOf(a.leaked)}
+          note={a && (a.leaked ? <Count n={a.leaked.blocks} noun="block" /> : unknown)}
         />
         <Figure
           label="allocated in all"
@@ -91,15 +91,19 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
         <Figure
           label="temporary"
           value={a && (a.temporary === undefined ? "–" : percent(a.temporary, a.allocated.allocations))}
-          note={a && (a.temporary === undefined ? "not known" : <Count n={a.temporary} noun="allocation" />)}
+          note={a && (a.temporary === undefined ? unknown : <Count n={a.temporary} noun="allocation" />)}
         />
       </dl>
       <section>
         <h2>
           Most live at the peak
-          {a && <span class="quiet">of {<Size bytes={a.live.bytes} />}, by function</span>}
+          {a?.live && (
+            <span class="quiet">
+              of <Size bytes={a.live.bytes} />, by function
+            </span>
+          )}
         </h2>
-        {a ? <Holders part={a.holders} total={a.live.bytes} /> : skeletonRows}
+        {a ? <Holders part={a.holders} total={a.live?.bytes ?? 0} /> : skeletonRows}
       </section>
       {a && a.gaps.length > 0 && (
         <section>
@@ -113,6 +117,16 @@ function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
       )}
     </>
   );
+}
+
+const unknown = "not known";
+
+function sizeOf(value: { bytes: number } | undefined) {
+  return value ? <Size bytes={value.bytes} /> : "–";
+}
+
+function when(peak: Peak): string {
+  return peak.atNs === undefined ? "sum of the processes" : `after ${duration(peak.atNs)}`;
 }
 
 /** A count in few characters; its hint has the exact one. */
@@ -200,11 +214,13 @@ function GapLine({ gap }: { gap: Gap }) {
 /** Browsers let pages write to the clipboard that come by HTTPS or from this machine. */
 const canCopy = isSecureContext;
 
-function Bottom({ app, tookMs }: { app: App; tookMs: number }) {
+const basis = { exact: "exact", estimated: "estimated from samples", counted: "calls were counted" };
+
+function Bottom({ app, answer }: { app: App; answer: FirstAnswer }) {
   const { chosen } = app;
   return (
     <footer class="bottom">
-      <span class="quiet">exact · {duration(Math.round(tookMs) * 1e6)}</span>
+      <span class="quiet">{basis[answer.basis]} · {duration(Math.round(answer.tookMs) * 1e6)}</span>
       {chosen && <Command text={reportCommand(chosen.run, chosen.recording)} />}
     </footer>
   );

@@ -48,7 +48,7 @@ export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak:
   };
 
   const step = at.value;
-  const peakText = peak ? `peak ${size(peak.bytes)} after ${duration(peak.atNs)}` : "";
+  const peakText = peak?.atNs === undefined ? "" : `peak ${size(peak.bytes)} after ${duration(peak.atNs)}`;
   const value = (list: (number | null)[] | undefined) => {
     const bytes = step === null ? null : (list?.[step] ?? null);
     return bytes === null ? "" : size(bytes);
