@@ -120,6 +120,7 @@ func runNode(t *testing.T, args ...string) {
 	t.Helper()
 	node := need.Tool(t, "node")
 	need.File(t, "node_modules/.package-lock.json") // make ui installs these
+	filesBelow(t, "test")                           // so that Go knows that the result depends on them
 	out, err := exec.Command(node, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("node %s: %v\n%s", strings.Join(args, " "), err, out)

@@ -262,13 +262,13 @@ const tests = {
 
   async "errors say what, where and what to do, and can be tried again"() {
     const error = { error: "folded", what: "these events were folded", where: "from", do: "ask from 5 s on" };
-    special.set("/r/b/top", (_, json) => json(409, error));
+    special.set("/r/b/report", (_, json) => json(409, error));
     const page = await open("/?recording=b");
-    for (const text of ["these events were folded", "ask from 5 s on", "/api/v1/r/b/top"]) await has(page, text);
+    for (const text of ["these events were folded", "ask from 5 s on", "/api/v1/r/b/report"]) await has(page, text);
     await page.screenshot({ path: join(pictures, "error.png") });
     await page.setViewportSize({ width: 360, height: 900 });
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
-    special.set("/r/b/top", (response) => {
+    special.set("/r/b/report", (response) => {
       response.writeHead(200, { "Content-Type": "application/x-ndjson" });
       response.end('{"progress":{"share":null,"doing":"counting"}}\n');
     });
@@ -277,6 +277,17 @@ const tests = {
     special.clear();
     await page.getByRole("button", { name: "Try again" }).click();
     await has(page, answered);
+    await page.close();
+  },
+
+  async "what a recording does not have is said in its place"() {
+    const error = { error: "merged", what: "the recording has sums", where: "", do: "ask for the whole" };
+    special.set("/r/b/top", (_, json) => json(409, error));
+    special.set("/r/b/timeline", (_, json) => json(409, error));
+    const page = await open("/?recording=b");
+    await has(page, answered);
+    assert.equal(await page.getByText("the recording has sums").count(), 2);
+    special.clear();
     await page.close();
   },
 
