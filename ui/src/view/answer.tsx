@@ -161,7 +161,7 @@ function Holders({ part, total }: { part: Part<Holder[]>; total: number }) {
           <th scope="col" class="number">
             live
           </th>
-          <th scope="col" class="wide" />
+          <td class="wide" aria-hidden="true" />
           <th scope="col" class="number">
             share
           </th>

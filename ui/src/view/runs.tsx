@@ -80,7 +80,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
               <th scope="col" class="number">
                 resident peak
               </th>
-              <th scope="col" class="wide" />
+              <td class="wide" aria-hidden="true" />
               <th scope="col" class="number">
                 live peak
               </th>

@@ -16,6 +16,7 @@ export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak:
   const picture = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const at = useSignal<number | null>(null); // the step under the cursor
+  const byKeys = useSignal(false); // then the values are read out as they change
   const theme = themeChanges.value;
 
   useEffect(() => {
@@ -55,7 +56,7 @@ export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak:
   };
   return (
     <div class="timeline">
-      <div class="readout" role="status">
+      <div class="readout" aria-live={byKeys.value ? "polite" : "off"}>
         {levels && (
           <span class="swatch live">
             <span>live</span> <b>{value(levels.live)}</b>
@@ -77,6 +78,8 @@ export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak:
         role={levels ? "img" : undefined}
         aria-label={levels ? `live and resident bytes over time; ${peakText}` : undefined}
         onKeyDown={move}
+        onFocus={() => (byKeys.value = true)}
+        onBlur={() => (byKeys.value = false)}
       >
         {part && "fault" in part && <Refusal fault={part.fault} />}
       </div>
