@@ -150,6 +150,12 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 	tools/setup.sh bench
 	$(GO) run ./bench -short -o docs/performance.md
 
+# UI: the recordings; for example one of 10^9 events, of a program with many stacks, and of a large compilation.
+.PHONY: bench-ui
+bench-ui: ## measure what the web app asks, of the recordings UI="FILE..."; writes docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -o docs/performance.md -ui $(UI)
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin
