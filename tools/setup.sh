@@ -49,7 +49,7 @@ test)
 		protoc:protobuf-compiler xz:xz-utils jeprof:libjemalloc-dev
 		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap
 		ffmpeg:ffmpeg heaptrack:heaptrack make:make /usr/bin/time:time bash:bash
-		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm jq:jq"
+		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm jq:jq curl:curl"
 	;;
 programs)
 	needs="git:git gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server

@@ -16,7 +16,7 @@ import (
 
 func newDiffCommand() *cobra.Command {
 	var self, tree bool
-	threshold, depth := "1%", 0
+	cut := question.Trimming{Threshold: "1%"}
 	cmd := &cobra.Command{
 		Use:   "diff [flags] BEFORE[@FROM..TO] AFTER[@FROM..TO]",
 		Short: "Show what changed between two recordings, or two ranges of one",
@@ -46,12 +46,12 @@ docs/queries.md says how rows are matched.`,
 	q.grouped(cmd, query.ByStack, query.Bytes, query.Peak, query.Leaked)
 	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
-	cmd.Flags().StringVar(&threshold, "threshold", threshold,
+	cmd.Flags().StringVar(&cut.Threshold, "threshold", cut.Threshold,
 		"with --tree: leave out functions that have less than this `SHARE` of all changes")
-	cmd.Flags().IntVar(&depth, "depth", depth, "with --tree: show `N` levels at most; 0: all")
+	cmd.Flags().IntVar(&cut.Depth, "depth", cut.Depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory()
-		trim, err := question.ParseTrim(threshold, depth)
+		trim, err := cut.Trim()
 		if err != nil {
 			return usage(cmd, err)
 		}

@@ -130,8 +130,8 @@ var commandGroups = []struct {
 }{
 	{"Record a program", []string{"run", "ctl", "env", "agent"}},
 	{"What was recorded?", []string{"runs", "ps"}},
-	{"Where is the memory? Who allocates?", []string{"report", "memory", "top", "tree", "source", "threads", "globals",
-		"hist"}},
+	{"Where is the memory? Who allocates?", []string{"open", "serve", "report", "memory", "top", "tree", "source",
+		"threads", "globals", "hist"}},
 	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "mismatches"}},
 	{"When did it happen?", []string{"timeline", "regions"}},
 	{"What has changed? Is it within limits?", []string{"diff", "check"}},

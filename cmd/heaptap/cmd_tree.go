@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,18 +16,21 @@ import (
 func newTreeCommand() *cobra.Command {
 	var up bool
 	var of string
-	threshold, depth := "1%", 0
+	cut := question.Trimming{Threshold: "1%"}
 	cmd := &cobra.Command{
 		Use:   "tree [flags] [RUN...]",
 		Short: "Show the call tree: who calls what that allocates",
 		Long: `Tree prints the call tree of a recording: from main down to the functions that allocate, or with
 --up from those up to main. Each line has the total of the first metric below that function.
 Functions with less than --threshold of the whole are left out; a line says how many they are and
-what they have. With --of: the callers and the callees of the functions that match.
+what they have. With --nodes, so are all but those that count most. With --of: the callers and the
+callees of the functions that match. With --below: what is below a function at the top of the tree,
+or below a path of them.
 
 ` + metricHelp(),
 		Example: `  heaptap tree server.4711.htap
   heaptap tree --up --metric leaked server.4711.htap
+  heaptap tree --below main --below parse server.4711.htap
   heaptap tree --of '^parse$' --metric allocations,bytes --threshold 5% server.4711.htap`,
 	}
 	q := newQuestion(cmd, 0)
@@ -33,16 +38,22 @@ what they have. With --of: the callers and the callees of the functions that mat
 	q.stacks(cmd.Flags(), false)
 	cmd.Flags().BoolVar(&up, "up", false, "begin with the functions that allocate, and show their callers")
 	cmd.Flags().StringVar(&of, "of", "", "show the callers and the callees of functions that match `REGEXP`")
-	cmd.Flags().StringVar(&threshold, "threshold", threshold,
+	cmd.Flags().StringVar(&cut.Threshold, "threshold", cut.Threshold,
 		"leave out functions with less than this `SHARE` of the whole")
-	cmd.Flags().IntVar(&depth, "depth", depth, "show `N` levels at most; 0: all")
+	cmd.Flags().IntVar(&cut.Depth, "depth", cut.Depth, "show `N` levels at most; 0: all")
+	cmd.Flags().IntVar(&cut.Nodes, "nodes", 0, "show only the `N` nodes that count most, in all; 0: all")
+	cmd.Flags().StringArrayVar(&cut.Below, "below", nil,
+		"show the tree below this `FUNCTION`, with shares of it; repeat it for a path from the root")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		trim, err := question.ParseTrim(threshold, depth)
+		trim, err := cut.Trim()
 		if err != nil {
 			return usage(cmd, err)
 		}
 		if up && of != "" {
 			return usagef("tree: --of and --up exclude each other: --of shows callers and callees")
+		}
+		if cut.Below != nil && of != "" {
+			return usagef("tree: --of and --below exclude each other: --of begins with the functions that match")
 		}
 		pattern, err := question.Pattern(of)
 		if err != nil {
@@ -68,6 +79,10 @@ what they have. With --of: the callers and the callees of the functions that mat
 			t, err := build(cmd.Context(), s, about, trim)
 			if err != nil {
 				return err
+			}
+			if cut.Below != nil && t.Root.Total == (query.Values{}) {
+				return fmt.Errorf("tree: --below: nothing was counted below %s; \"heaptap tree\" without --below shows "+
+					"what the tree begins with", strings.Join(cut.Below, " > "))
 			}
 			if q.json {
 				return answer.Write(w, answer.NewTree(s, t, about.By, shape))

@@ -31,6 +31,9 @@ func completions(root *cobra.Command) {
 		complete(c, "color", []string{"auto", "always", "never"})
 		complete(c, "by", query.Groupings())
 		complete(c, "metric", question.MetricNames(query.Metrics()))
+		if c.Name() == "top" {
+			complete(c, "sort", append([]string{"name"}, question.MetricNames(query.Metrics())...))
+		}
 		complete(c, "mode", []string{"exact", "sampled", "count", "off"})
 		complete(c, "stack", []string{"unwind", "enter-exit"})
 		for _, flag := range []string{"from", "to", "at"} {

@@ -120,7 +120,8 @@ made it. It needs no recompilation, no root and no change to the program.`,
 
 // allCommands make the commands, in the order of the help.
 var allCommands = []func() *cobra.Command{
-	newRunCommand, newCtlCommand, newRunsCommand, newPsCommand, newReportCommand, newTopCommand, newTreeCommand,
+	newRunCommand, newCtlCommand, newRunsCommand, newPsCommand, newOpenCommand, newServeCommand, newReportCommand,
+	newTopCommand, newTreeCommand,
 	newTimelineCommand, newMemoryCommand, newHistCommand, newRegionsCommand, newThreadsCommand, newLeaksCommand,
 	newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
 	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,

@@ -129,13 +129,18 @@ func TestMessages(t *testing.T) {
 					lines = append(lines, []string{"run", "--" + flag + "=" + v, "--", "true"})
 				} else if needsRecording[c.Name()] {
 					lines = append(lines, []string{c.Name(), "--" + flag + "=" + v, "good.htap"})
+				} else if servers[c.Name()] {
+					lines = append(lines, []string{c.Name(), "--" + flag + "=" + v, "none.htap"})
 				} else {
 					lines = append(lines, []string{c.Name(), "--" + flag + "=" + v})
 				}
 			}
 		}
-		lines = append(lines, []string{c.Name(), "banana"}, []string{c.Name(), ""}, []string{c.Name(), "-1"},
+		lines = append(lines, []string{c.Name(), "banana"}, []string{c.Name(), "-1"},
 			[]string{c.Name(), "99999999999999999999", "x"})
+		if !servers[c.Name()] {
+			lines = append(lines, []string{c.Name(), ""})
+		}
 		if needsRecording[c.Name()] {
 			for _, f := range []string{"a.toml", "x.json", "x.folded", "x.gz", "x.zst", "massif.out.1", "heap",
 				"speedscope.json", "dhat.json", "damaged.htap", "good.htap@banana", "good.htap@99999999999s.."} {
@@ -181,6 +186,9 @@ func TestMessages(t *testing.T) {
 var needsRecording = map[string]bool{"report": true, "top": true, "tree": true, "timeline": true, "hist": true,
 	"regions": true, "threads": true, "leaks": true, "source": true, "globals": true, "mismatches": true, "check": true,
 	"diff": true, "export": true, "verify": true, "dump": true, "log": true}
+
+// servers are the commands that do not end once they have found a recording.
+var servers = map[string]bool{"open": true, "serve": true}
 
 // stringFlags are the flags whose text the command reads itself, without those that name files and servers.
 func stringFlags(c *cobra.Command) (list []string) {

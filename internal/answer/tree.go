@@ -13,7 +13,7 @@ type Tree struct {
 // Node is a node of a tree. Parents come before their children, so that deep trees need no deep nesting.
 type Node struct {
 	Parent int    `json:"parent"` // number of its parent in the list; -1: none
-	Group  *Group `json:"group"`  // null: of the root
+	Group  *Group `json:"group"`  // null: of the root, unless the tree is below a path
 	Self   Values `json:"self"`
 	Total  Values `json:"total"`
 	Folded int    `json:"folded"` // children that are not in the list
@@ -57,7 +57,7 @@ func newNodes(s *query.Source, a *query.Answer, root *query.Node) []Node {
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		j := Node{Parent: w.parent, Self: newValues(a, &w.n.Self), Total: newValues(a, &w.n.Total), Folded: w.n.Folded}
-		if w.parent >= 0 {
+		if w.parent >= 0 || w.n.Group != (query.Group{}) {
 			if j.Group = groups[w.n.Group]; j.Group == nil {
 				g := newGroup(s, &w.n.Group, nil)
 				j.Group, groups[w.n.Group] = &g, &g

@@ -2,7 +2,7 @@
 // GET /api/v1/r/RECORDING/QUESTION?PARAMETERS. docs/api-http.md describes it.
 //
 // A shelf holds the recordings. Questions and parameters are tables, in questions.go and parameters.go: from these come
-// the routes, docs/openapi.json and ui/src/api.ts. A request is first read, so that what it asks has one canonical form;
+// the routes, docs/openapi.json and ui/src/api.ts. A request is first read, so that a question has one canonical form;
 // then its answer is looked for in the cache; else it waits for its turn in its lane, is answered by package query as
 // the command line is, and encoded by package columns.
 //
@@ -35,6 +35,7 @@ type API struct {
 	lanes   *lanes
 	cache   *cache
 	mux     *http.ServeMux
+	writing sync.Mutex // held while notes are written
 
 	ctx     context.Context // ends when the API is closed
 	end     context.CancelCauseFunc
@@ -44,15 +45,18 @@ type API struct {
 // cacheBytes is how many bytes of encoded answers are kept.
 const cacheBytes = 64 << 20
 
-// New finds the recordings.
+// New finds the recordings. They are read in the background; requests wait for that.
 func New(ctx context.Context, o Options) (*API, error) {
-	shelf, err := newShelf(ctx, o.Finder, o.Args)
+	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	shelf, err := newShelf(ctx, own, o.Finder, o.Args)
 	if err != nil {
+		end(err)
 		return nil, err
 	}
-	a := &API{options: o, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes), mux: http.NewServeMux()}
-	a.ctx, a.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
+		mux: http.NewServeMux()}
 	a.mux.HandleFunc("/api/v1/session", a.session)
+	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, &Error{Status: http.StatusNotFound, Code: "unknown-path", What: "there is nothing at this path",

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Where+": "+e.What, 
 var (
 	errSuperseded = &Error{Status: statusClosed, Code: "superseded", What: "a newer request of the same lane came in",
 		Where: laneHeader, Do: "use its answer"}
-	errBusy = &Error{Status: http.StatusServiceUnavailable, Code: "busy", What: "64 requests are waiting",
+	errBusy = &Error{Status: http.StatusServiceUnavailable, Code: "busy", What: "too many requests are waiting",
 		Do: "repeat the request in a second"}
 	errClosed = &Error{Status: http.StatusServiceUnavailable, Code: "closed", What: "the server is ending"}
 )
@@ -62,23 +61,22 @@ func asError(ctx context.Context, err error) *Error {
 		return ofFlag(wrong)
 	case errors.As(err, &folded):
 		return &Error{Status: http.StatusConflict, Code: "folded", What: folded.Error(), Where: "from",
-			Do:      fmt.Sprintf("ask from %dns on, or at %dns or %dns", folded.Time, folded.BeforeTime, folded.AfterTime),
+			Do: fmt.Sprintf("ask from %dns on, or at %dns or %dns", folded.Time, folded.BeforeTime,
+				folded.AfterTime),
 			Nearest: &Nearest{folded.BeforeTime, folded.AfterTime, folded.Time}}
 	case errors.As(err, &merged):
-		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(), Do: "ask for sums of the whole"}
+		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(),
+			Do: "ask for sums of the whole"}
 	case ctx.Err() != nil:
 		return &Error{Status: statusClosed, Code: "cancelled", What: "the client has gone"}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: "failed", What: err.Error()}
 }
 
-// ofFlag makes the answer of an error that names a flag: "--NAME: WHAT", or "--NAME VALUE: WHAT".
+// ofFlag makes the answer of an error that begins with a flag: "--NAME: WHAT", or "--NAME VALUE is WHAT".
 func ofFlag(err error) *Error {
-	text := err.Error()
-	name, what, ok := strings.Cut(strings.TrimPrefix(text, "--"), ": ")
-	name, _, _ = strings.Cut(name, " ")
-	if !ok || name+": "+what != strings.TrimPrefix(text, "--") {
-		what = text
-	}
-	return badParameter(name, cmp.Or(what, text), "the question's parameters are described in docs/api-http.md")
+	what := strings.TrimPrefix(err.Error(), "--")
+	name := what[:max(0, strings.IndexAny(what, ": "))]
+	what = strings.TrimPrefix(what, name+": ")
+	return badParameter(name, what, "docs/api-http.md and docs/queries.md describe the parameters")
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,28 +17,32 @@ const (
 )
 
 // lanes decides which requests are answered when. Each tab has lanes, in which the newest request wins: one that is
-// still unanswered when the next one comes in is cancelled. Lanes are of three classes, and each has workers of its own,
-// so that what follows the mouse (brush) never waits for what the user sees later (background). Requests without a lane
-// are in no one's way, and count as view.
+// still unanswered when the next one comes in is cancelled. Lanes are of three classes, and each has its own workers:
+// what follows the mouse (brush) never waits for what the user sees later (background). Requests without a lane cancel
+// nothing, and count as view.
 type lanes struct {
-	workers map[string]chan struct{} // by class
+	classes map[string]*class
 	mu      sync.Mutex
 	latest  map[string]*turn // by tab and lane
-	waiting int
+}
+
+// class is the workers of one class of lanes.
+type class struct {
+	workers chan struct{} // has an element for each request that is being answered
+	waiting chan struct{} // and this one for each that waits for that
 }
 
 // turn is a request in a lane.
 type turn struct{ cancel context.CancelCauseFunc }
 
-// maxWaiting bounds the requests that wait for a worker.
-const maxWaiting = 64
-
+// newLanes makes the classes. All workers together are fewer than the recordings that may be open, and 64 requests may
+// wait.
 func newLanes() *lanes {
-	l := &lanes{workers: map[string]chan struct{}{}, latest: map[string]*turn{}}
-	for class, n := range map[string]int{"brush": 2, "view": 2, "background": 1} { // together less than maxOpen
-		l.workers[class] = make(chan struct{}, n)
+	of := func(workers, waiting int) *class {
+		return &class{make(chan struct{}, workers), make(chan struct{}, waiting)}
 	}
-	return l
+	return &lanes{latest: map[string]*turn{},
+		classes: map[string]*class{"brush": of(2, 16), "view": of(2, 32), "background": of(1, 16)}}
 }
 
 var (
@@ -54,23 +59,22 @@ func (l *lanes) enter(ctx context.Context, h http.Header) (_ context.Context, le
 		return nil, nil, badParameter(laneHeader, fmt.Sprintf("%q is not a lane", lane),
 			"known are brush, view and background; view/tree is the lane of a part of the page")
 	case tab != "" && !tabForm.MatchString(tab):
-		return nil, nil, badParameter(tabHeader, "it is not the name of a tab", "use up to 64 letters, digits and dashes")
+		return nil, nil, badParameter(tabHeader, "it is not the name of a tab",
+			"use up to 64 letters, digits and dashes")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	out := func() { cancel(nil) }
 	if tab != "" && lane != "" {
 		out = l.supersede(tab+" "+lane, &turn{cancel})
 	}
-	class, _, _ := strings.Cut(lane, "/")
-	if class == "" {
-		class = "view"
-	}
-	if err := l.wait(ctx, l.workers[class]); err != nil {
+	name, _, _ := strings.Cut(lane, "/")
+	c := l.classes[cmp.Or(name, "view")]
+	if err := c.wait(ctx); err != nil {
 		out()
 		return nil, nil, err
 	}
 	return ctx, func() {
-		<-l.workers[class]
+		<-c.workers
 		out()
 	}, nil
 }
@@ -94,28 +98,20 @@ func (l *lanes) supersede(lane string, t *turn) (out func()) {
 }
 
 // wait waits for a worker.
-func (l *lanes) wait(ctx context.Context, worker chan struct{}) error {
+func (c *class) wait(ctx context.Context) error {
 	select {
-	case worker <- struct{}{}:
+	case c.workers <- struct{}{}:
 		return nil
 	default:
 	}
-	l.mu.Lock()
-	full := l.waiting >= maxWaiting
-	if !full {
-		l.waiting++
-	}
-	l.mu.Unlock()
-	if full {
+	select {
+	case c.waiting <- struct{}{}:
+		defer func() { <-c.waiting }()
+	default:
 		return errBusy
 	}
-	defer func() {
-		l.mu.Lock()
-		l.waiting--
-		l.mu.Unlock()
-	}()
 	select {
-	case worker <- struct{}{}:
+	case c.workers <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

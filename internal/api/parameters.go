@@ -29,12 +29,13 @@ type asked struct {
 	question.Question
 	answer.Page
 
-	self, up, stack, runtime bool
-	of, threshold, sort      string
-	depth, top, steps        int
-	file                     int // number of a source file; -1: none
-	line                     int
-	function                 string
+	question.Trimming
+	question.Sorting // sort is also of regions
+
+	up, stack, runtime bool
+	of, function       string
+	top, steps, line   int
+	file               int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
 }
@@ -44,7 +45,8 @@ type Parameter struct {
 	Name  string
 	Text  string   // what it does
 	Kind  string   // of its values: text, regexp, integer, flag
-	Many  bool     // it may be repeated, and has several values separated by commas
+	Many  bool     // it may be repeated
+	Split bool     // its values may also be separated by commas
 	Known []string // its values; nil: any
 	Max   int      // of an integer; the least one is 0
 
@@ -73,21 +75,32 @@ var Parameters = []Parameter{
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
-	text("at", "the time for the metrics live and live-blocks, and for memory", func(a *asked) *string { return &a.At }),
-	flag("self", "sort by self", func(a *asked) *bool { return &a.self }),
+	text("at", "the time for the metrics live and live-blocks, and for memory",
+		func(a *asked) *string { return &a.At }),
+	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column",
+		func(a *asked) *string { return &a.Sort }),
+	flag("self", "sort by self", func(a *asked) *bool { return &a.Self }),
+	flag("reverse", "show the last rows first", func(a *asked) *bool { return &a.Reverse }),
+	text("match", "show rows whose name contains this, in upper or lower case, or matches /REGEXP/",
+		func(a *asked) *string { return &a.Match }),
 	flag("up", "begin with the functions that allocate, and show their callers", func(a *asked) *bool { return &a.up }),
 	pattern("of", "show the callers and the callees of functions that match", func(a *asked) *string { return &a.of }),
 	text("threshold", "leave out functions with less than this share of the whole: 0.5%",
-		func(a *asked) *string { return &a.threshold }),
-	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.depth }),
+		func(a *asked) *string { return &a.Threshold }),
+	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.Depth }),
+	number("nodes", "show only so many nodes, those that count most; 0: as many as an answer may have, 100,000", maxNodes,
+		func(a *asked) *int { return &a.Nodes }),
+	path("below", "show the tree below this function, with shares of it; repeated: below a path from the root",
+		func(a *asked) *[]string { return &a.Below }),
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
-	number("steps", "divide the time into so many steps; 0: about 200", maxRows, func(a *asked) *int { return &a.steps }),
+	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
+		func(a *asked) *int { return &a.steps }),
 	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
 	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
-	choice("sort", "sort by this", query.RegionOrders(), func(a *asked) *string { return &a.sort }),
 	number("file", "the number of a source file, as the question files lists it", 1<<31-1,
 		func(a *asked) *int { return &a.file }),
-	text("function", "a function, with or without its parameters and scopes", func(a *asked) *string { return &a.function }),
+	text("function", "a function, with or without its parameters and scopes",
+		func(a *asked) *string { return &a.function }),
 	number("line", "only this line; 0: all", 1<<31-1, func(a *asked) *int { return &a.line }),
 	number("skip", "leave out the first rows", 1<<31-1, func(a *asked) *int { return &a.Skip }),
 	number("limit", "show so many rows at most; 0: as many as an answer may have, 10,000", maxRows,
@@ -118,6 +131,12 @@ func pattern(name, what string, at func(*asked) *string) Parameter {
 }
 
 func texts(name, what string, at func(*asked) *[]string) Parameter {
+	p := path(name, what, at)
+	p.Split = true
+	return p
+}
+
+func path(name, what string, at func(*asked) *[]string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", Many: true, set: func(a *asked, v []string) error {
 		*at(a) = v
 		return nil
@@ -167,11 +186,13 @@ func checkPattern(name, text string) error {
 // those that have no values.
 func (q *Question) read(query string) (*asked, string, error) {
 	if len(query) > maxQuery {
-		return nil, "", badParameter("", fmt.Sprintf("the query is longer than %d bytes", maxQuery), "write a shorter one")
+		return nil, "", badParameter("", fmt.Sprintf("the query is longer than %d bytes", maxQuery),
+			"write a shorter one")
 	}
 	given, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, "", badParameter("", fmt.Sprintf("the query cannot be read: %v", err), "escape the values of parameters")
+		return nil, "", badParameter("", fmt.Sprintf("the query cannot be read: %v", err),
+			"escape the values of parameters")
 	}
 	a := q.defaults()
 	canonical := url.Values{}
@@ -206,7 +227,7 @@ func (q *Question) Parameter(name string) *Parameter {
 	return &Parameters[slices.IndexFunc(Parameters, func(p Parameter) bool { return p.Name == name })]
 }
 
-// values checks the values that a parameter was given. It returns nil if there are none: that is as if it was not given.
+// values checks the values that a parameter was given. It returns nil if there are none: as if it was not given.
 func (p *Parameter) values(given []string) (list []string, err error) {
 	if !p.Many && len(given) > 1 {
 		return nil, badParameter(p.Name, "it was given more than once", "give it once")
@@ -216,7 +237,7 @@ func (p *Parameter) values(given []string) (list []string, err error) {
 		case text == "" && p.Kind == "flag":
 			list = append(list, "true")
 		case text == "":
-		case p.Many: // as flags are read
+		case p.Split: // as flags are read
 			values, err := csv.NewReader(strings.NewReader(text)).Read()
 			if err != nil {
 				return nil, badParameter(p.Name, fmt.Sprintf("%q is not a list of values with commas", text), "")

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
@@ -46,14 +48,14 @@ var Questions = []Question{
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
 		preset: func(a *asked) { a.top = 5 }, answer: report},
 	{Name: "top", Text: "a table: a row for each function, line, module, thread ...", Command: "top",
-		Parameters: with(filters, "by", "metric", "at", "self", "skip", "limit"), Answers: answers[answer.Top](),
+		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "skip", "limit"), Answers: answers[answer.Top](),
 		preset: grouped(query.ByFunction, 20, query.Peak, query.Bytes, query.Leaked), ask: top},
 	{Name: "tree", Text: "the call tree; with of, the callers and the callees of functions", Command: "tree",
-		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth"),
+		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below"),
 		Answers:    append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
 		preset: func(a *asked) {
 			grouped(query.ByFunction, 0, query.Peak)(a)
-			a.threshold = "1%"
+			a.Threshold = "1%"
 		}},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
 		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
@@ -107,18 +109,23 @@ var Questions = []Question{
 		}},
 	{Name: "regions", Text: "what threads did in each region that the program has named", Command: "regions",
 		Parameters: with(filters, "sort", "skip", "limit"), Answers: answers[answer.Regions](),
-		preset: func(a *asked) { a.sort = "begin" },
+		preset: func(a *asked) { a.Sort = "begin" },
 		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			if known := query.RegionOrders(); !slices.Contains(known, c.Sort) {
+				return nil, question.UnknownWord("sort", c.Sort, known)
+			}
 			t, err := query.Regions(ctx, c.s, q)
 			if err != nil {
 				return nil, err
 			}
-			t.Sort(c.sort)
+			t.Sort(c.Sort)
 			return answer.NewRegions(c.s, t, c.Page), nil
 		}},
 	{Name: "mismatches", Text: "blocks that were freed by the wrong function", Command: "mismatches",
 		Parameters: paged, Answers: answers[answer.Mismatches](), preset: func(a *asked) { a.Limit = 20 },
-		answer: func(_ context.Context, c *call) (any, error) { return answer.NewMismatches(c.s.Profile, c.Page), nil }},
+		answer: func(_ context.Context, c *call) (any, error) {
+			return answer.NewMismatches(c.s.Profile, c.Page), nil
+		}},
 	{Name: "files", Text: "the source files that the call stacks go through, with their numbers", Parameters: paged,
 		Answers: answers[Files](),
 		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},
@@ -195,25 +202,37 @@ func report(ctx context.Context, c *call) (any, error) {
 }
 
 func top(ctx context.Context, c *call, q *query.Query) (any, error) {
-	t, err := query.Flat(ctx, c.s, q)
+	wanted, err := c.Sorting.Page(q)
 	if err != nil {
 		return nil, err
 	}
-	if c.self {
-		t.SortSelf()
+	list, err := query.List(ctx, c.s, q)
+	if err != nil {
+		return nil, err
 	}
-	return answer.NewTop(c.s, t, q.By, c.Page), nil
+	wanted.Offset, wanted.Limit = c.Skip, c.Limit
+	page, err := list.Page(wanted)
+	if err != nil {
+		return nil, err
+	}
+	t := answer.NewTop(c.s, &page.Table, q.By, answer.Page{})
+	t.More = max(0, page.Matching-c.Skip-len(page.Rows))
+	return t, nil
 }
 
 func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
-	trim, err := question.ParseTrim(c.threshold, c.depth)
+	trim, err := c.Trim()
 	if err != nil {
 		return nil, err
 	}
+	if trim.Nodes == 0 {
+		trim.Nodes = maxNodes
+	}
 	if c.of != "" {
-		if c.up {
-			return nil, badParameter("of", "of and up exclude each other", "of shows callers and callees")
+		if c.up || c.Below != nil {
+			return nil, badParameter("of", "of excludes up and below", "of shows callers and callees")
 		}
+		trim.Nodes /= 2 // on each side
 		match, err := question.Pattern(c.of)
 		if err != nil {
 			return nil, err
@@ -221,9 +240,6 @@ func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
 		t, err := query.Sandwich(ctx, c.s, q, func(g *query.Group) bool {
 			return g.Function != "" && match.MatchString(g.Function)
 		}, trim)
-		if err == nil {
-			err = fewNodes(t.Callers, t.Callees)
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -234,11 +250,13 @@ func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
 		shape, build = "bottom-up", query.BottomUp
 	}
 	t, err := build(ctx, c.s, q, trim)
-	if err == nil {
-		err = fewNodes(t.Root)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case c.Below != nil && t.Root.Total == (query.Values{}):
+		return nil, &Error{Status: 404, Code: "unknown-place", Where: "below",
+			What: "nothing was counted below " + strings.Join(c.Below, " > "),
+			Do:   "tree without below shows what the tree begins with"}
 	}
 	return answer.NewTree(c.s, t, q.By, shape), nil
 }
@@ -248,19 +266,19 @@ func timeline(ctx context.Context, c *call, q *query.Query) (any, error) {
 	if steps == 0 {
 		steps = 200
 	}
+	if c.stack && c.top < 0 {
+		groups = 8
+	}
+	if most := 1_000_000; groups*steps > most {
+		return nil, badParameter("steps", "so many steps of so many groups are more than an answer may have",
+			"ask for fewer of either: at most a million together")
+	}
 	if c.stack {
-		if c.top < 0 {
-			groups = 8
-		}
 		t, err := query.DevelopStacks(ctx, c.s, q, steps, groups)
 		if err != nil {
 			return nil, err
 		}
 		return answer.NewStackTimeline(c.s, t), nil
-	}
-	if most := 1_000_000; groups*steps > most {
-		return nil, badParameter("steps", "so many steps of so many groups are more than an answer may have",
-			"ask for fewer of either: at most a million together")
 	}
 	develop := query.Develop
 	if c.steps == 0 {
@@ -296,7 +314,8 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	files := c.rec.files()
 	switch {
 	case (c.file >= 0) == (place != ""):
-		return nil, badParameter("file", "one of file and function is needed", "files lists the files with their numbers")
+		return nil, badParameter("file", "one of file and function is needed",
+			"files lists the files with their numbers")
 	case c.file >= len(files):
 		return nil, &Error{Status: 404, Code: "unknown-file", What: "the recording has no source file of that number",
 			Where: "file", Do: "files lists the files with their numbers"}
@@ -312,19 +331,4 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 		l.Line = uint32(c.line)
 	}
 	return newSourceText(c.s, l, c.Page), nil
-}
-
-// fewNodes returns an error if trees have more nodes than an answer may have.
-func fewNodes(roots ...*query.Node) error {
-	n := 0
-	for len(roots) > 0 {
-		last := roots[len(roots)-1]
-		roots = append(roots[:len(roots)-1], last.Children...)
-		if n++; n > maxNodes {
-			return &Error{Status: 400, Code: "too-many-nodes", Where: "threshold",
-				What: "the tree has more than 100,000 nodes, as many as an answer may have",
-				Do:   "ask with a larger threshold, a smaller depth, or a filter"}
-		}
-	}
-	return nil
 }

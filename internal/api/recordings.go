@@ -14,19 +14,26 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/query"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/spelling"
 )
 
-// maxOpen bounds how many recordings are open for questions at a time.
-const maxOpen = 8
-
-// refreshEvery is how often a recording that is still being written is looked at again, at most.
-const refreshEvery = time.Second
+// Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they
+// take, unless more are in use.
+const (
+	maxOpen      = 8
+	maxOpenBytes = 128 << 20
+)
 
 // shelf holds the recordings of a session. Those that were asked last are open.
 type shelf struct {
 	finder *input.Finder
+	// every is how often a recording that is still being written is looked at again, at most.
+	every time.Duration
+
+	ready  chan struct{} // closed once the runs have been read; the next three are not changed afterwards
+	failed error         // why they could not be
 	sets   []*runSet
 	found  []*input.Found // to be closed in the end
 
@@ -67,6 +74,7 @@ type opened struct {
 	source     *query.Source
 	identity   string
 	generation uint64
+	bytes      int       // about how many it takes
 	checked    time.Time // when it was known to be current
 	users      int
 	stale      bool // it is closed once nobody uses it
@@ -81,19 +89,50 @@ func (o *opened) files() []string {
 	return o.fileList
 }
 
-// newShelf finds the runs that arguments stand for.
-func newShelf(ctx context.Context, finder *input.Finder, args []string) (*shelf, error) {
+// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of that name; reading what
+// there is goes on until the background's context ends.
+func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
-		args = []string{""}
-	}
-	s := &shelf{finder: finder, byID: map[string]*entry{}}
-	for _, arg := range args {
-		if err := s.add(ctx, arg); err != nil {
-			s.close()
+		last, err := input.LastRun()
+		if err != nil {
 			return nil, err
 		}
+		args = []string{last}
 	}
+	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}, ready: make(chan struct{})}
+	sure := true
+	for _, arg := range args {
+		sure = sure && input.Exists(arg)
+	}
+	if !sure {
+		if s.load(ctx, args); s.failed != nil {
+			s.close()
+			return nil, s.failed
+		}
+		return s, nil
+	}
+	go s.load(background, args)
 	return s, nil
+}
+
+// load reads the runs.
+func (s *shelf) load(ctx context.Context, args []string) {
+	defer close(s.ready)
+	for _, arg := range args {
+		if s.failed = s.add(ctx, arg); s.failed != nil {
+			return
+		}
+	}
+}
+
+// wait waits until the runs have been read.
+func (s *shelf) wait(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return s.failed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // add adds what an argument stands for: a run, or a file that is converted.
@@ -160,7 +199,7 @@ func (s *shelf) enter(set *runSet) {
 func (s *shelf) refresh(set *runSet) {
 	set.mu.Lock()
 	defer set.mu.Unlock()
-	if set.temp || !set.run.Live() || time.Since(set.read) < refreshEvery {
+	if set.temp || !set.run.Live() || time.Since(set.read) < s.every {
 		return
 	}
 	set.read = time.Now()
@@ -185,7 +224,10 @@ func (set *runSet) describe() *answer.Run {
 }
 
 // session describes all runs.
-func (s *shelf) session() []SessionRun {
+func (s *shelf) session(ctx context.Context) ([]SessionRun, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	list := []SessionRun{}
 	for _, set := range s.sets {
 		s.refresh(set)
@@ -202,11 +244,14 @@ func (s *shelf) session() []SessionRun {
 		set.mu.Unlock()
 		list = append(list, r)
 	}
-	return list
+	return list, nil
 }
 
 // find returns the recording with an id.
-func (s *shelf) find(id string) (*entry, error) {
+func (s *shelf) find(ctx context.Context, id string) (*entry, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.byID[id]; e != nil {
@@ -216,22 +261,26 @@ func (s *shelf) find(id string) (*entry, error) {
 	if len(id) <= 64 {
 		near = spelling.DidYouMean(id, sortedKeys(s.byID))
 	}
-	return nil, &Error{Status: 404, Code: "unknown-recording", What: fmt.Sprintf("there is no recording %.64q%s", id, near),
+	return nil, &Error{Status: 404, Code: "unknown-recording",
+		What:  fmt.Sprintf("there is no recording %.64q%s", id, near),
 		Where: "recording", Do: "GET /api/v1/session lists the recordings"}
 }
 
-// known returns the recording's identity and generation without opening it; false if it must be looked at first.
+// known returns the recording's identity and generation without opening it; false if it must be looked at first. A
+// recording that is complete stays as it is.
 func (s *shelf) known(e *entry) (identity string, generation uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e.now == nil || e.now.isDue() {
+	if e.about == nil || e.about.Growing && (e.now == nil || s.isDue(e.now)) {
 		return "", 0, false
 	}
-	return e.now.identity, e.now.generation, true
+	return e.identity, e.generation, true
 }
 
-// isDue reports whether the recording may have grown.
-func (o *opened) isDue() bool { return o.source.Reader.Live() && time.Since(o.checked) >= refreshEvery }
+// isDue reports whether the recording may have grown. The shelf is locked.
+func (s *shelf) isDue(o *opened) bool {
+	return o.source.Reader.Live() && time.Since(o.checked) >= s.every
+}
 
 // acquire returns the recording, opened if it is not. release must be called when it is not used any more.
 func (s *shelf) acquire(e *entry) (*opened, error) {
@@ -244,14 +293,34 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 		return o, nil
 	}
 	s.refresh(e.set)
-	if err := s.makeRoom(); err != nil {
-		return nil, err
-	}
-	source, err := e.read()
+	r, err := e.read()
 	if err != nil {
 		return nil, err
 	}
+	if o := s.unchanged(e, r); o != nil {
+		return o, r.Close()
+	}
+	if err := s.makeRoom(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	source, err := query.New(r)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return s.put(e, source), nil
+}
+
+// unchanged returns the recording if it is open, and is what was read again; else nil.
+func (s *shelf) unchanged(e *entry, again *recording.Reader) *opened {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := e.now
+	if o == nil || again.Size() != e.size || !again.Live() {
+		return nil
+	}
+	o.checked = time.Now()
+	o.users++
+	return o
 }
 
 // use returns the recording if it is open and current.
@@ -259,7 +328,7 @@ func (s *shelf) use(e *entry) *opened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := e.now
-	if o == nil || o.isDue() {
+	if o == nil || s.isDue(o) {
 		return nil
 	}
 	o.users++
@@ -272,14 +341,34 @@ func (s *shelf) makeRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.open) >= maxOpen {
-		i := slices.IndexFunc(s.open, func(o *opened) bool { return o.users == 0 })
-		if i < 0 {
+		if !s.retireIdle() {
 			return errBusy // there are fewer workers than recordings that may be open
 		}
-		s.retire(s.open[i])
 	}
 	return nil
 }
+
+// retireIdle closes the recording that was not used for longest, and reports whether there is one that nobody uses. The
+// shelf is locked.
+func (s *shelf) retireIdle() bool {
+	i := slices.IndexFunc(s.open, func(o *opened) bool { return o.users == 0 })
+	if i >= 0 {
+		s.retire(s.open[i])
+	}
+	return i >= 0
+}
+
+// bytes is about how many bytes the open recordings take. The shelf is locked.
+func (s *shelf) bytes() (sum int) {
+	for _, o := range s.open {
+		sum += o.bytes
+	}
+	return sum
+}
+
+// sizeOf returns about how many bytes a recording takes while it is open: measured, 400 for each call stack that
+// allocates, and 20 for each node of the calling-context tree.
+func sizeOf(s *query.Source) int { return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() }
 
 // retire closes a recording, now or when nobody uses it any more. The shelf is locked.
 func (s *shelf) retire(o *opened) {
@@ -294,19 +383,11 @@ func (s *shelf) retire(o *opened) {
 	_ = o.source.Close() // nothing was written
 }
 
-// read opens the recording for questions.
-func (e *entry) read() (*query.Source, error) {
+// read opens the recording.
+func (e *entry) read() (*recording.Reader, error) {
 	e.set.mu.Lock()
-	r, err := e.set.run.OpenProgram(slices.Index(e.set.entries, e))
-	e.set.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	source, err := query.New(r)
-	if err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return source, nil
+	defer e.set.mu.Unlock()
+	return e.set.run.OpenProgram(slices.Index(e.set.entries, e))
 }
 
 // put makes a source the recording that is open.
@@ -322,10 +403,13 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 		e.generation++
 	}
 	e.about, e.size = about, size
-	o := &opened{entry: e, source: source, generation: e.generation, checked: time.Now(), users: 1,
-		identity: fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)}
+	e.identity = fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)
+	o := &opened{entry: e, source: source, identity: e.identity, generation: e.generation, checked: time.Now(),
+		bytes: sizeOf(source), users: 1}
 	e.now = o
 	s.open = append(s.open, o)
+	for s.bytes() > maxOpenBytes && s.retireIdle() {
+	}
 	return o
 }
 
@@ -340,6 +424,7 @@ func (s *shelf) release(o *opened) {
 
 // close closes everything. Nothing may be in use.
 func (s *shelf) close() {
+	<-s.ready
 	s.mu.Lock()
 	for len(s.open) > 0 {
 		o := s.open[0]

@@ -40,8 +40,9 @@ func (a *API) session(w http.ResponseWriter, r *http.Request) {
 		refuse(w, badParameter("", "session has no parameters", "leave them out"))
 		return
 	}
-	a.begin(w, r, &job{work: func(context.Context, *progress) (any, error) {
-		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, a.shelf.session()}, nil
+	a.begin(w, r, &job{work: func(ctx context.Context, _ *progress) (any, error) {
+		runs, err := a.shelf.session(ctx)
+		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, runs}, err
 	}})
 }
 
@@ -82,7 +83,7 @@ func (a *API) read(r *http.Request) (*job, error) {
 	if err := onlyGet(r); err != nil {
 		return nil, err
 	}
-	e, err := a.shelf.find(r.PathValue("recording"))
+	e, err := a.shelf.find(r.Context(), r.PathValue("recording"))
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,8 @@ func onlyGet(r *http.Request) error {
 
 // tag is the entity tag of an answer.
 func (a *API) tag(j *job, identity string, generation uint64) string {
-	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name, j.canonical)
+	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name,
+		j.canonical)
 	sum := sha256.Sum256([]byte(text))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
@@ -235,6 +237,13 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 		return result{err: asError(ctx, err)}
 	}
 	defer leave()
+	defer func() { // a fault must not end the server, and with it the user's other pages
+		if fault := recover(); fault != nil {
+			x = result{err: &Error{Status: http.StatusInternalServerError, Code: "failed",
+				What: fmt.Sprintf("heaptap has a fault: %v", fault),
+				Do:   "please report it, with the recording if you can"}}
+		}
+	}()
 	body, err := j.work(lane, p)
 	if err == nil && lane.Err() != nil {
 		err = context.Cause(lane)
@@ -249,7 +258,7 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 		}
 	}
 	x.body = compress(plain)
-	if tag, ok := p.tag.Load().(string); ok {
+	if tag, ok := p.tag.Load().(string); ok && j.question != nil {
 		a.cache.put(tag, x.body)
 	}
 	return x
@@ -258,8 +267,9 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 func encode(answer any) ([]byte, error) {
 	body, err := columns.Encode(answer)
 	if err == nil && len(body) > maxAnswer {
-		err = &Error{Status: http.StatusBadRequest, Code: "too-large", What: fmt.Sprintf("the answer has %d bytes, and at "+
-			"most %d are allowed", len(body), maxAnswer), Do: "ask for fewer rows, or with a filter"}
+		err = &Error{Status: http.StatusBadRequest, Code: "too-large",
+			What: fmt.Sprintf("the answer has %d bytes, and may have %d", len(body), maxAnswer),
+			Do:   "ask for fewer rows, or with a filter"}
 	}
 	return body, err
 }
@@ -331,7 +341,7 @@ func refuse(w http.ResponseWriter, err error) {
 	if e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	if e.Status == http.StatusMethodNotAllowed {
+	if e.Status == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "" {
 		w.Header().Set("Allow", "GET, HEAD")
 	}
 	w.WriteHeader(e.Status)

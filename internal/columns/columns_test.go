@@ -54,7 +54,10 @@ type row struct {
 	Subs   []sub    `json:"subs"`
 	Of     metrics  `json:"of"`
 	Maybe  maybe    `json:"maybe"`
+	By     by       `json:"by"`
 }
+
+type by map[string]sub
 
 type stack []int
 
@@ -111,14 +114,17 @@ func TestEncode(t *testing.T) {
 		Calls: map[string]uint64{"malloc": 1 << 60, "free": 2},
 		Rows: []row{
 			{Parent: -1, Name: "main", Text: &text, Stack: stack{2, 1, 0}, Words: []string{"x", "y"},
-				Subs: []sub{{1, "p"}, {2, "q"}}, Of: metrics{1, .5}, Maybe: maybe{3}},
-			{Name: "main", Known: &known, On: true, Stack: stack{1, 0}, Group: shared, Of: metrics{2, 1e300}},
+				Subs: []sub{{1, "p"}, {2, "q"}}, Of: metrics{1, .5}, Maybe: maybe{3},
+				By: by{"p": {1, "x"}, "q": {2, "y"}}},
+			{Name: "main", Known: &known, On: true, Stack: stack{1, 0}, Group: shared, Of: metrics{2, 1e300},
+				By: by{"q": {3, "z"}}},
 			{Parent: 1, Name: "f", Group: shared, Inner: sub{math.MaxUint32, "inner"}, Subs: []sub{{3, "p"}}},
 			{Parent: 1, Name: "g", Group: &sub{8, ""}, Stack: stack{5, 0}, Of: metrics{0, math.Inf(1)}},
 		},
 		Lazy: lazy{3}, Metrics: metrics{4, 2}, hidden: 1}
 	full.Rows[3].Of.churn = 0
-	for name, a := range map[string]*answer{"full": full, "zero": {}, "one row": {Rows: full.Rows[:1], Times: []int64{5}}} {
+	one := &answer{Rows: full.Rows[:1], Times: []int64{5}}
+	for name, a := range map[string]*answer{"full": full, "zero": {}, "one row": one} {
 		got, err := columns.Encode(a)
 		if err != nil {
 			t.Fatal(err)

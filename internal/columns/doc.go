@@ -6,8 +6,8 @@
 //	{"answer": {...}, "paths": Table, "texts": ["", "main", ...]}
 //
 // In "answer", fields have the names and the meaning that they have in the JSON of the command line. Integers beyond
-// 2^53 are strings. What differs are lists. A list of objects is a Table; a list of numbers is a Column. A list of texts
-// is a list of texts, unless it is in a table.
+// 2^53 are strings. What differs are lists. A list of objects is a Table; a list of numbers is a Column. A list of
+// texts is a list of texts, unless it is in a table.
 //
 //	Table  {"rows": 3, "columns": {"NAME": Column, ...}}
 //
@@ -17,7 +17,7 @@
 //	       {"flag": [0, 1, 0]}                 false, true, false
 //	       {"path": [12, 0, 40]}               call stacks: rows of "paths"
 //	       {"fields": {"NAME": Column, ...}}   objects, by field
-//	       {"record": {"NAME": Column, ...}}   the same, of fields that depend on the question: metrics
+//	       {"record": {"NAME": Column, ...}}   the same, of fields that depend on the answer: metrics
 //	       {"row": [0, 0, -1], "of": Table}    objects that rows share, by number; -1: null
 //	       {"list": [2, 2, 5], "of": Column}   lists: where each ends in the column of all their elements
 //

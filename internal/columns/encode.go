@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // MaxExact is the largest integer that is written as a number: beyond it, a browser's numbers have gaps.
@@ -118,15 +120,12 @@ func isEmpty(v reflect.Value) bool {
 }
 
 func (e *encoder) mapping(b []byte, t *Type, v reflect.Value) []byte {
-	names := make([]string, 0, v.Len())
-	for _, k := range v.MapKeys() {
-		names = append(names, k.String())
-	}
-	slices.Sort(names)
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	b = append(b, '{')
 	start := len(b)
-	for _, name := range names {
-		b = e.value(appendName(b, start, name), t.Elem, v.MapIndex(reflect.ValueOf(name)))
+	for _, k := range keys {
+		b = e.value(appendName(b, start, k.String()), t.Elem, v.MapIndex(k))
 	}
 	return append(b, '}')
 }
@@ -161,6 +160,11 @@ func (e *encoder) fields(b []byte, t *Type, n int, at func(i int) reflect.Value)
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		b = appendName(b, start, f.Name)
+		if len(f.index) == 1 {
+			k := f.index[0]
+			b = e.column(b, f.Type, n, func(i int) reflect.Value { return at(i).Field(k) })
+			continue
+		}
 		b = e.column(b, f.Type, n, func(i int) reflect.Value { return at(i).FieldByIndex(f.index) })
 	}
 	return append(b, '}')
@@ -176,7 +180,11 @@ func (e *encoder) records(b []byte, n int, at func(i int) reflect.Value) []byte 
 	names := at(0).Interface().(Fields).Names()
 	cells := make([]Cell, 0, n*len(names))
 	for i := range n {
-		cells = at(i).Interface().(Fields).Cells(cells)
+		v := at(i)
+		if v.CanAddr() {
+			v = v.Addr() // whose interface needs no copy
+		}
+		cells = v.Interface().(Fields).Cells(cells)
 	}
 	column := make([]Cell, n)
 	for k, name := range names {
@@ -222,7 +230,30 @@ func (e *encoder) column(b []byte, t *Type, n int, at func(i int) reflect.Value)
 		}
 		return append(e.fields(append(b, `{"fields":`...), t, n, at), '}')
 	}
-	panic("columns: a map in a table")
+	return append(e.maps(append(b, `{"record":`...), t, n, at), '}')
+}
+
+// maps appends a column for each key that any of the maps has. Those that lack it have its zero value.
+func (e *encoder) maps(b []byte, t *Type, n int, at func(i int) reflect.Value) []byte {
+	var zero reflect.Value
+	keys := map[string]reflect.Value{}
+	for i := range n {
+		zero = reflect.Zero(at(i).Type().Elem())
+		for _, k := range at(i).MapKeys() {
+			keys[k.String()] = k
+		}
+	}
+	b = append(b, '{')
+	start := len(b)
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		b = e.column(appendName(b, start, name), t.Elem, n, func(i int) reflect.Value {
+			if v := at(i).MapIndex(keys[name]); v.IsValid() {
+				return v
+			}
+			return zero
+		})
+	}
+	return append(b, '}')
 }
 
 // shared appends a column of pointers to structs, and the table of those.

@@ -301,6 +301,18 @@ func (f *Finder) runAt(arg string) (path string, err error) {
 	return arg, nil
 }
 
+// LastRun returns the path of the last run that this user has made in the working directory.
+func LastRun() (string, error) {
+	path, _, err := lastRun()
+	return path, err
+}
+
+// Exists reports whether there is a file or folder at the path that names what can be read.
+func Exists(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil && Is(arg)
+}
+
 const whichLast = "the last run made here"
 
 // lastRun is the last run made in the working directory by this user. single: it is a recording's file.

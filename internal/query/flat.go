@@ -21,34 +21,173 @@ type Row struct {
 // Flat answers with a table. By stacks and by blocks, self and total are the same; a region's total includes the
 // regions within it.
 func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
+	r, err := tabulate(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	return r.table(), nil
+}
+
+// table makes a table of cells.
+func (a *ask) table(c *cells) (*Table, error) {
+	r, err := a.sumsOf(c, fieldsFor(a.Metrics), !a.q.By.ofBlocks()).rows()
+	if err != nil {
+		return nil, err
+	}
+	return r.table(), nil
+}
+
+// rows are the rows of a table in columns.
+type rows struct {
+	Answer
+	n      *nodeSums
+	groups []Group
+	nodes  []int32 // by stack: of each row; else nil
+	self   *Sums
+	total  *Sums   // by stack, the same as self
+	order  []int32 // rows as a Table has them; those that are missing have nothing of the metrics
+}
+
+// tabulate makes the rows of a table.
+func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}
 	a.noStacks = q.By.ofBlocks()
-	c, err := a.collect()
+	n, err := a.nodeSums(!q.By.ofBlocks())
 	if err != nil {
 		return nil, err
 	}
-	return a.table(c)
+	return n.rows()
 }
 
-// table makes a table of cells.
-func (a *ask) table(c *cells) (*Table, error) {
-	f := newForest(a, c, !a.q.By.ofBlocks())
-	rows, slots := f.rows()
-	p := newPeaks(a, c, f, slots)
-	for i := range rows {
-		rows[i].Self.OwnPeak, rows[i].Total.OwnPeak = 0, 0
-		p.want(&rows[i].Self.OwnPeak)
-		p.want(&rows[i].Total.OwnPeak)
+// rows sums up a forest by group, or by node for whole stacks.
+func (n *nodeSums) rows() (*rows, error) {
+	r := &rows{n: n}
+	var slots func(n int32) []int32 // own peaks in which a block at a node counts: first those of all selves
+	if n.a.q.By == ByStack {
+		slots = r.byStack()
+	} else {
+		slots = r.byGroup()
 	}
-	if err := p.find(); err != nil {
-		return nil, err
+	if n.a.ownPeaks {
+		p := newPeaks(n.a, n.cells, n.nodes, slots)
+		wanted := []*Sums{r.self, r.total}
+		if r.self == r.total {
+			wanted = wanted[:1]
+		}
+		for _, s := range wanted {
+			col := s.column(fieldOwnPeak)
+			for i := range col {
+				col[i] = 0
+				p.want(&col[i])
+			}
+		}
+		if err := p.find(); err != nil {
+			return nil, err
+		}
 	}
-	rows = slices.DeleteFunc(rows, func(r Row) bool { return a.isZero(&r) })
-	sortRows(rows, a.Metrics[0])
-	return &Table{Answer: a.Answer, Rows: rows}, nil
+	r.Answer = n.a.Answer
+	r.sort()
+	return r, nil
+}
+
+func (r *rows) byStack() (slots func(n int32) []int32) {
+	n := r.n
+	at := make([]int32, len(n.parent))
+	for i := range at {
+		at[i] = -1
+		if !n.self.isZero(int32(i)) {
+			at[i] = int32(len(r.nodes))
+			r.nodes = append(r.nodes, int32(i))
+		}
+	}
+	r.groups = make([]Group, len(r.nodes))
+	for i, node := range r.nodes {
+		r.groups[i] = Group{By: ByStack, Stack: n.stack[node]}
+	}
+	r.self = newSums(n.self.fields, len(r.nodes), n.self.variances != nil)
+	r.self.addAll(at, n.self)
+	r.total = r.self
+	return func(n int32) []int32 { return []int32{at[n]} }
+}
+
+func (r *rows) byGroup() (slots func(n int32) []int32) {
+	n := r.n
+	r.groups = n.groups
+	count := int32(len(n.groups))
+	r.self = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
+	r.total = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
+	r.self.addAll(n.group, n.self)
+	outer := slices.Clone(n.group)
+	for i := range outer {
+		if n.outer[i] != int32(i) {
+			outer[i] = -1
+		}
+	}
+	outer[0] = -1
+	r.total.addAll(outer, n.total)
+	return func(at int32) []int32 {
+		list := []int32{n.group[at]}
+		for at = n.outer[at]; at > 0; at = n.outer[n.parent[at]] {
+			list = append(list, count+n.group[at])
+		}
+		return list
+	}
+}
+
+// sort fills in order.
+func (r *rows) sort() {
+	m := r.Metrics[0]
+	rank := ranks(r.total, m)
+	self := rank
+	if r.self != r.total {
+		self = ranks(r.self, m)
+	}
+	r.order = make([]int32, 0, len(r.groups))
+	for i := range int32(len(r.groups)) {
+		if rank[i] > 0 || !r.isZero(i) {
+			r.order = append(r.order, i)
+		}
+	}
+	slices.SortStableFunc(r.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(self[b], self[a]))
+	})
+}
+
+// ranks returns numbers in the order of a metric.
+func ranks(s *Sums, m Metric) []float64 {
+	list := make([]float64, s.Len())
+	if col, ok := s.Column(m); ok {
+		for i, n := range col {
+			list[i] = float64(n)
+		}
+		return list
+	}
+	for i := range list {
+		v := s.Values(i)
+		list[i] = m.Of(&v, 1e9)
+	}
+	return list
+}
+
+// isZero reports whether all requested metrics of a row are 0.
+func (r *rows) isZero(i int32) bool {
+	row := r.row(i)
+	return r.n.a.isZero(&row)
+}
+
+func (r *rows) row(i int32) Row {
+	return Row{r.groups[i], r.self.Values(int(i)), r.total.Values(int(i))}
+}
+
+func (r *rows) table() *Table {
+	t := &Table{Answer: r.Answer, Rows: make([]Row, len(r.order))}
+	for i, n := range r.order {
+		t.Rows[i] = r.row(n)
+	}
+	return t
 }
 
 // isZero reports whether all requested metrics of a row are 0.
@@ -62,77 +201,18 @@ func (a *ask) isZero(r *Row) bool {
 	return sums || r.Total.empty() // the least size may be 0
 }
 
-func sortRows(rows []Row, m Metric) {
-	sortBy(rows, func(a, b *Row) int { return cmp.Or(m.compare(&b.Total, &a.Total), m.compare(&b.Self, &a.Self)) })
-}
-
-// sortBy sorts rows stably. It sorts their indexes first, since rows are large.
-func sortBy(rows []Row, compare func(a, b *Row) int) {
-	order := make([]int32, len(rows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int { return compare(&rows[a], &rows[b]) })
-	for i := range order { // move the rows along each cycle of the permutation
-		if order[i] < 0 {
-			continue
-		}
-		first, at := rows[i], i
-		for int(order[at]) != i {
-			next := int(order[at])
-			rows[at], order[at] = rows[next], -1
-			at = next
-		}
-		rows[at], order[at] = first, -1
-	}
-}
-
-// rows sums up a forest by group, or by node for whole stacks. slots(n) returns the values in which a block at node n
-// counts: twice the row's number for self, and one more for total.
-func (f *forest) rows() (rows []Row, slots func(n int32) []int32) {
-	if f.a.q.By == ByStack {
-		at := make([]int32, len(f.parent))
-		rows = make([]Row, 0, len(f.cells)) // rows are large: growing would copy more than it saves
-		for _, n := range f.cells {
-			if at[n] != 0 {
-				continue
-			}
-			rows = append(rows, Row{Group: Group{By: ByStack, Stack: f.stack[n]}, Self: *f.self(n), Total: *f.self(n)})
-			at[n] = int32(len(rows))
-		}
-		return rows, func(n int32) []int32 { return []int32{2*at[n] - 2, 2*at[n] - 1} }
-	}
-	rows = make([]Row, len(f.groups))
-	for i := range rows {
-		rows[i].Group = f.groups[i]
-	}
-	firsts := f.firsts()
-	// The nearest node, this one or above, that is the first of its group; few nodes are in a recursion.
-	up := make([]int32, len(f.parent))
-	for n, first := range firsts {
-		if n == 0 {
-			continue
-		}
-		if up[n] = up[f.parent[n]]; first {
-			up[n] = int32(n)
-		}
-		r := &rows[f.group[n]]
-		r.Self.Add(f.self(int32(n)))
-		if first {
-			r.Total.Add(&f.total[n])
-		}
-	}
-	return rows, func(n int32) []int32 {
-		list := []int32{2 * f.group[n]}
-		for n = up[n]; n > 0; n = up[f.parent[n]] {
-			list = append(list, 2*f.group[n]+1)
-		}
-		return list
-	}
-}
-
 // SortSelf sorts the rows by the self of the first metric instead.
 func (t *Table) SortSelf() {
 	m := t.Metrics[0]
-	sortBy(t.Rows, func(a, b *Row) int { return m.compare(&b.Self, &a.Self) })
+	// The indexes are sorted first, since rows are large.
+	order := make([]int32, len(t.Rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return m.compare(&t.Rows[b].Self, &t.Rows[a].Self) })
+	sorted := make([]Row, len(order))
+	for i, n := range order {
+		sorted[i] = t.Rows[n]
+	}
+	t.Rows = sorted
 }

@@ -1,65 +1,123 @@
 package query
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"unsafe"
 
-// forest is the calling-context tree of the stacks that count. Nodes whose frames are the same group are merged. Node 0
-// is the root of all; a parent comes before its children.
+	"github.com/heaptap/heaptap/internal/lru"
+)
+
+// forest is the calling-context tree of stacks. Nodes whose frames are the same group are merged. Node 0 is the root of
+// all; a parent comes before its children. Nodes are added and never changed, so what a query has read of a forest
+// stays true.
 type forest struct {
-	a      *ask
+	s      *Source
+	q      *Query // its grouping, hidden frames and names
 	groups []Group
 	parent []int32
-	group  []int32  // of each node; -1: of node 0
-	own    []int32  // of each node: index into selves; most nodes have no self
-	selves []Values // values of blocks allocated at a node; the first is empty
-	total  []Values // of the node and all below it
+	group  []int32 // of each node; -1: of node 0
 	ids    map[Group]int32
 	child  map[[2]int32]int32 // by parent and group
-	node   map[uint64]int32   // by label and node of the recording's tree
+	node   places             // by label and node of the recording's tree: number of the node plus 1
 	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
-	cells  []int32            // of each cell: its node
-	stack  []uint32           // of each node: a stack that ends there
 	path   []uint32
+
+	// What index derives from the nodes.
+	kids  []int32 // the nodes below each node,
+	first []int32 // which begin here in kids, and end where those of the next node begin
+	outer []int32 // of each node: the nearest node, this one or above, that no node of its group is above; 0: none
 }
 
-// newForest adds the stacks of cells. If frames is false, it has the groups of blocks only.
+// keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
+var keptForests = lru.New[forestKey, *keptForest](64 << 20)
+
+// maxKeptNodes is how many nodes the calling-context tree of a recording may have for its forests to be kept, which
+// take some 60 bytes a node. Those of others have only the stacks that a query counts.
+const maxKeptNodes = 1 << 20
+
+type forestKey struct {
+	s    *Source
+	by   By
+	hide string
+}
+
+// keptForest is a forest that queries share.
+type keptForest struct {
+	mu sync.Mutex
+	f  *forest // locked for adding; queries have copies
+}
+
+// newForest returns the forest of the stacks of cells. If frames is false, it has the groups of blocks only.
 func newForest(a *ask, c *cells, frames bool) *forest {
-	f := &forest{a: a, ids: make(map[Group]int32), child: make(map[[2]int32]int32), node: make(map[uint64]int32),
-		pcs: make(map[uint32][]int32)}
-	f.add(-1, -1)
+	f := emptyForest(a)
 	for i := range c.list {
-		n := f.leaf(c.list[i].stack, c.list[i].label, frames)
-		f.cells = append(f.cells, n)
-		f.stack[n] = c.list[i].stack
+		f.leaf(c.list[i].stack, c.list[i].label, frames)
 	}
-	f.sumUp(c)
 	return f
 }
 
-// sumUp adds up the values of the cells.
-func (f *forest) sumUp(c *cells) {
-	f.own, f.total = make([]int32, len(f.parent)), make([]Values, len(f.parent))
-	f.selves = make([]Values, 1, len(f.cells)+1)
-	for i, n := range f.cells {
-		if f.own[n] == 0 {
-			f.own[n] = int32(len(f.selves))
-			f.selves = append(f.selves, Values{})
-		}
-		f.self(n).Add(&c.list[i].Values)
-	}
-	for n := int32(len(f.total) - 1); n >= 0; n-- {
-		f.total[n].Add(f.self(n))
-		if n > 0 {
-			f.total[f.parent[n]].Add(&f.total[n])
-		}
-	}
+func emptyForest(a *ask) *forest {
+	f := &forest{s: a.Source, q: a.q, ids: make(map[Group]int32), child: make(map[[2]int32]int32),
+		pcs: make(map[uint32][]int32)}
+	f.add(-1, -1)
+	return f
 }
 
-// self returns the values of the blocks allocated at a node.
-func (f *forest) self(n int32) *Values { return &f.selves[f.own[n]] }
+// forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
+func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32) {
+	nodes := make([]int32, n)
+	if a.q.By.ofBlocks() || a.q.Names != nil || a.Reader.Nodes().Len() > maxKeptNodes {
+		f := emptyForest(a)
+		for i := range nodes {
+			stack, label := leaf(i)
+			nodes[i] = f.leaf(stack, label, frames)
+		}
+		f.index()
+		return f, nodes
+	}
+	key := forestKey{s: a.Source, by: a.q.By}
+	if a.q.Hide != nil {
+		key.hide = a.q.Hide.String()
+	}
+	k, ok := keptForests.Get(key)
+	if !ok {
+		k = &keptForest{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.f == nil {
+		k.f = emptyForest(a)
+		k.f.q = &Query{By: a.q.By, Hide: a.q.Hide}
+		for i := range a.sum.Stacks {
+			k.f.leaf(a.sum.Stacks[i].ID, 0, true)
+		}
+	}
+	for i := range nodes {
+		stack, _ := leaf(i)
+		nodes[i] = k.f.leaf(stack, 0, true)
+	}
+	if len(k.f.first) != len(k.f.parent)+1 {
+		k.f.index()
+		keptForests.Put(key, k, k.f.size())
+	}
+	f := *k.f
+	return &f, nodes
+}
+
+// size returns about how many bytes a forest takes.
+func (f *forest) size() int64 {
+	n := int64(unsafe.Sizeof(Group{})) * 3 * int64(len(f.groups)) // twice in ids, on average
+	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer))
+	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
+	for _, list := range f.pcs {
+		n += 64 + 4*int64(cap(list))
+	}
+	return n
+}
 
 func (f *forest) add(parent, group int32) int32 {
 	f.parent, f.group = append(f.parent, parent), append(f.group, group)
-	f.stack = append(f.stack, 0)
 	return int32(len(f.parent) - 1)
 }
 
@@ -85,13 +143,18 @@ func (f *forest) down(parent, group int32) int32 {
 
 // leaf returns the node of a stack and a label.
 func (f *forest) leaf(stack, label uint32, frames bool) int32 {
-	by := f.a.q.By
+	by := f.q.By
+	if !by.ofBlocks() {
+		if at := *f.node.at(stack, label); at > 1 {
+			return int32(at - 1)
+		}
+	}
 	at := int32(0)
 	if by.ofBlocks() {
-		if names := f.a.q.Names; by == ByThread && names != nil {
+		if names := f.q.Names; by == ByThread && names != nil {
 			label = names.Thread(label)
 		}
-		for _, g := range f.a.GroupsOfLabel(by, label) {
+		for _, g := range f.s.GroupsOfLabel(by, label) {
 			at = f.down(at, f.id(g))
 		}
 		if !frames {
@@ -103,20 +166,19 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 	if by == ByStack {
 		by = ByLine
 	}
-	key := func(id uint32) uint64 { return uint64(label)<<32 | uint64(id) }
-	f.path = f.a.pathToRoot(f.path[:0], stack, func(id uint32) bool {
-		n, ok := f.node[key(id)]
-		if ok {
-			at = n
+	f.path = f.s.pathToRoot(f.path[:0], stack, func(id uint32) bool {
+		n := *f.node.at(id, label)
+		if n != 0 {
+			at = int32(n - 1)
 		}
-		return ok
+		return n != 0
 	})
 	for _, id := range slices.Backward(f.path) {
-		n, _ := f.a.Reader.Nodes().Get(id)
+		n, _ := f.s.Reader.Nodes().Get(id)
 		for _, g := range slices.Backward(f.pc(by, n.PC)) {
 			at = f.down(at, g)
 		}
-		f.node[key(id)] = at
+		*f.node.at(id, label) = uint32(at + 1)
 	}
 	if at == root { // no frames known, or all hidden
 		return f.down(root, f.id(Group{By: by, Unknown: true}))
@@ -129,46 +191,68 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	if ok {
 		return list
 	}
-	for _, g := range f.a.q.groups(f.a.Source, by, pc) {
+	for _, g := range f.q.groups(f.s, by, pc) {
 		list = append(list, f.id(g))
 	}
 	f.pcs[pc] = list
 	return list
 }
 
-// outermost calls visit for the nodes whose group matches while no group above matches.
-func (f *forest) outermost(match func(group int32) bool, visit func(n int32)) {
-	within := make([]bool, len(f.parent))
-	for n := int32(1); n < int32(len(f.parent)); n++ {
-		if within[n] = within[f.parent[n]]; !within[n] && match(f.group[n]) {
-			within[n] = true
-			visit(n)
+// index fills in kids, first and outer. It makes new ones: others may read the old ones.
+func (f *forest) index() {
+	n := int32(len(f.parent))
+	f.first, f.kids = make([]int32, n+1), make([]int32, n)
+	for i := int32(1); i < n; i++ {
+		f.first[f.parent[i]+1]++
+	}
+	for i := range n {
+		f.first[i+1] += f.first[i]
+	}
+	next := slices.Clone(f.first[:n])
+	for i := int32(1); i < n; i++ {
+		p := f.parent[i]
+		f.kids[next[p]] = i
+		next[p]++
+	}
+	f.kids = f.kids[:n-1]
+	f.outermost()
+}
+
+// outermost fills in outer. It follows each path from the root, and counts the nodes of each group on it.
+func (f *forest) outermost() {
+	on := make([]int32, len(f.groups))
+	f.outer = make([]int32, len(f.parent))
+	todo := slices.Clone(f.below(0))
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		if n < 0 { // everything below it is done
+			on[f.group[-n]]--
+			todo = todo[:len(todo)-1]
+			continue
 		}
+		todo[len(todo)-1] = -n
+		g := f.group[n]
+		if f.outer[n] = f.outer[f.parent[n]]; on[g] == 0 {
+			f.outer[n] = n
+		}
+		on[g]++
+		todo = append(todo, f.below(n)...)
 	}
 }
 
-// firsts reports for each node whether no node above it has the same group.
-func (f *forest) firsts() []bool {
-	n := int32(len(f.parent))
-	first, sibling := make([]int32, n), make([]int32, n) // 0: none
-	for i := n - 1; i > 0; i-- {
-		p := f.parent[i]
-		sibling[i], first[p] = first[p], i
-	}
-	on := make([]int32, len(f.groups))
-	out := make([]bool, n)
-	at := first[0]
-	for at != 0 {
-		g := f.group[at]
-		out[at] = on[g] == 0
-		on[g]++
-		next := first[at]
-		for next == 0 && at != 0 { // go up again
-			on[f.group[at]]--
-			next = sibling[at]
-			at = f.parent[at]
+// below returns the nodes below a node.
+func (f *forest) below(n int32) []int32 { return f.kids[f.first[n]:f.first[n+1]] }
+
+// topmost returns the nodes whose group matches while no group above matches, of those for which counts is true.
+func (f *forest) topmost(match []bool, counts func(n int32) bool) (list []int32) {
+	within := make([]bool, len(f.parent))
+	for n := int32(1); n < int32(len(f.parent)); n++ {
+		if within[n] = within[f.parent[n]]; !within[n] && match[f.group[n]] {
+			within[n] = true
+			if counts(n) {
+				list = append(list, n)
+			}
 		}
-		at = next
 	}
-	return out
+	return list
 }

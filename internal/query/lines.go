@@ -19,46 +19,47 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.collect()
+	n, err := a.nodeSums(true)
 	if err != nil {
 		return nil, err
 	}
-	f := newForest(a, c, true)
-	groups, of := f.groups, slices.Clone(f.group)
+	groups, of := n.groups, n.group
 	var tables []*Table
 	for _, j := range joins {
-		f.join(groups, of, j)
-		rows, slots := f.rows()
-		p := newPeaks(a, c, f, slots)
-		for i := range rows {
-			rows[i].Self.OwnPeak, rows[i].Total.OwnPeak = 0, 0
-			p.want(&rows[i].Self.OwnPeak)
-			p.want(&rows[i].Total.OwnPeak)
-		}
-		if err := p.find(); err != nil {
+		n.forest = joined(groups, of, n.forest, j)
+		rows, err := n.rows()
+		if err != nil {
 			return nil, err
 		}
-		rows = slices.DeleteFunc(rows[1:], func(r Row) bool { return a.isZero(&r) })
-		sortRows(rows, a.Metrics[0])
-		tables = append(tables, &Table{Answer: a.Answer, Rows: rows})
+		t := rows.table()
+		t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Group == unwanted })
+		tables = append(tables, t)
 	}
 	return tables, nil
 }
 
-// join replaces the groups of the nodes by those that j returns. Group 0 is that of all nodes that are not wanted.
-func (f *forest) join(groups []Group, of []int32, j Join) {
-	f.groups, f.ids = []Group{{By: byCount}}, map[Group]int32{}
+// unwanted is the group of all nodes that a Join does not want.
+var unwanted = Group{By: byCount}
+
+// joined returns the forest with the groups that a Join returns for those given.
+func joined(groups []Group, of []int32, f *forest, j Join) *forest {
+	g := *f
+	g.groups, g.ids = nil, make(map[Group]int32)
+	g.id(unwanted)
 	to := make([]int32, len(groups))
 	for i := range groups {
-		if g, ok := j(&groups[i]); ok {
-			to[i] = f.id(g)
+		if into, ok := j(&groups[i]); ok {
+			to[i] = g.id(into)
 		}
 	}
-	for n, g := range of {
-		if g >= 0 {
-			f.group[n] = to[g]
+	g.group = make([]int32, len(of))
+	for n, old := range of {
+		if g.group[n] = -1; old >= 0 {
+			g.group[n] = to[old]
 		}
 	}
+	g.outermost()
+	return &g
 }
 
 // Place is a function and a file in which it has code on a call stack. Either is "" if it is unknown.

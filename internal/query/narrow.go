@@ -104,11 +104,11 @@ func (v *Values) counts() tally.Counts {
 
 // peaksOfCells determines each stack's own peak.
 func (a *ask) peaksOfCells(c *cells) error {
-	f := &forest{cells: make([]int32, len(c.list))}
-	for i := range f.cells {
-		f.cells[i] = int32(i)
+	nodes := make([]int32, len(c.list))
+	for i := range nodes {
+		nodes[i] = int32(i)
 	}
-	p := newPeaks(a, c, f, func(n int32) []int32 { return []int32{n} })
+	p := newPeaks(a, c, nodes, func(n int32) []int32 { return []int32{n} })
 	for i := range c.list {
 		p.want(&c.list[i].OwnPeak)
 	}

@@ -14,7 +14,7 @@ import (
 type peaks struct {
 	a     *ask
 	c     *cells
-	f     *forest
+	nodes []int32               // of the cells
 	slots func(n int32) []int32 // numbers of the values in which a block at a node counts
 	out   []*uint64             // by that number
 	list  [][]int32             // slots of each cell, once determined
@@ -29,8 +29,8 @@ const maxSlots = 1 << 26
 var errDeep = errors.New("the call stacks are too many and too deep for the own peak of each group: ask for other " +
 	"metrics, or for top --by stack")
 
-func newPeaks(a *ask, c *cells, f *forest, slots func(n int32) []int32) *peaks {
-	return &peaks{a: a, c: c, f: f, slots: slots}
+func newPeaks(a *ask, c *cells, nodes []int32, slots func(n int32) []int32) *peaks {
+	return &peaks{a: a, c: c, nodes: nodes, slots: slots}
 }
 
 // want requests the own peak of the next number, to be stored in v.
@@ -242,7 +242,7 @@ func (p *peaks) follow(all int32) error {
 // of returns the numbers of all values in which a cell counts.
 func (p *peaks) of(cell int, all int32) ([]int32, error) {
 	if p.list[cell] == nil {
-		p.list[cell] = append(p.slots(p.f.cells[cell]), all)
+		p.list[cell] = append(p.slots(p.nodes[cell]), all)
 		if p.sum += len(p.list[cell]); p.sum > maxSlots {
 			return nil, errDeep
 		}

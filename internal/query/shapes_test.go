@@ -134,7 +134,7 @@ func TestFolded(t *testing.T) {
 	if detail == 0 {
 		t.Skip("nothing was folded: the file system cannot give disk back")
 	}
-	whole, err := Flat(t.Context(), s, &Query{Metrics: []Metric{Bytes, Live, Peak, Leaked}})
+	whole, err := Flat(t.Context(), s, &Query{Metrics: []Metric{Allocations, Bytes, Live, Peak, Leaked}})
 	if err != nil || whole.Total.Allocations != uint64(len(r.allocs)) {
 		t.Errorf("the whole: %d allocations, want %d: %v", whole.Total.Allocations, len(r.allocs), err)
 	}

@@ -51,8 +51,12 @@ func Open(path string) (*Source, error) {
 	return s, nil
 }
 
-// Close closes the recording.
-func (s *Source) Close() error { return s.Reader.Close() }
+// Close closes the recording, and drops what was kept of it for further questions.
+func (s *Source) Close() error {
+	keptForests.DropIf(func(k forestKey) bool { return k.s == s })
+	keptListings.DropIf(func(k listingKey) bool { return k.s == s })
+	return s.Reader.Close()
+}
 
 // frames returns the functions at a pc, leaf to root, at least one.
 func (s *Source) frames(pc uint32) []profile.Frame {

@@ -262,15 +262,3 @@ func ParseRange(text string, number func(string) (uint64, error)) (*query.Interv
 	}
 	return out, nil
 }
-
-// ParseTrim reads which nodes a tree leaves out: those with less than a share of the whole, and those below a depth.
-func ParseTrim(threshold string, depth int) (query.Trim, error) {
-	percent, err := strconv.ParseFloat(strings.TrimSuffix(threshold, "%"), 64)
-	if err != nil || !(percent >= 0 && percent <= 100) {
-		return query.Trim{}, wrong("threshold", fmt.Errorf("%q is not a share (for example 0.5%%)", threshold))
-	}
-	if depth < 0 {
-		return query.Trim{}, &Error{errors.New("--depth must not be negative")}
-	}
-	return query.Trim{Share: percent / 100, Depth: depth}, nil
-}

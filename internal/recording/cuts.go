@@ -51,15 +51,11 @@ func (r *Reader) CutAt(t int64) (uint64, error) {
 		before, _ := r.Around(in)
 		return before, r.events.FoldedError(in)
 	}
-	cut := h.FirstEvent
-	err := r.events.times(i, func(n, time uint64) bool {
-		if time > u {
-			return false
-		}
-		cut = n + 1
-		return true
-	})
-	return cut, err
+	times, err := r.events.times(i)
+	if err != nil {
+		return h.FirstEvent, err
+	}
+	return h.FirstEvent + uint64(times.UpTo(u-h.Begin)), nil
 }
 
 // MarkCut returns the cut at a mark. Where events around it were folded, a *FoldedError comes with a cut near it at
@@ -82,12 +78,12 @@ func (r *Reader) TimeAt(cut uint64) (int64, error) {
 		return r.stored.Totals.Peak.Time, nil
 	}
 	if i < r.events.Len() && r.events.Head(i).FirstEvent < cut {
-		var t uint64
-		err := r.events.times(i, func(n, time uint64) bool {
-			t = time
-			return n+1 < cut
-		})
-		return r.ns(t), err
+		h := r.events.Head(i)
+		times, err := r.events.times(i)
+		if err != nil {
+			return 0, err
+		}
+		return r.ns(h.Begin + times.At(int(cut-h.FirstEvent)-1)), nil
 	}
 	return r.events.endBefore(cut), nil
 }

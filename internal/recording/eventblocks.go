@@ -110,13 +110,6 @@ func (e *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (mo
 	return more || err != nil, err
 }
 
-// times yields the numbers and the times, in units, of the events of block i until yield returns false.
-func (e *EventBlocks) times(i int, yield func(n, time uint64) bool) error {
-	d := e.decoder()
-	defer e.decoders.Put(d)
-	return e.open(d, i, func() error { return d.EventTimes(yield) })
-}
-
 // open reads block i for something to be decoded from it.
 func (e *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
 	b := &e.list[i]
@@ -153,15 +146,18 @@ func (e *EventBlocks) decoder() *block.Decoder {
 // HasChanges reports whether Changes can read block i.
 func (e *EventBlocks) HasChanges(i int) bool { return e.list[i].head.HasChanges() && !e.Folded(i) }
 
-// Changes returns what block i changed at each call stack, which it stores if HasChanges.
-func (e *EventBlocks) Changes(i int) (list []Change, err error) {
-	d := e.decoder()
-	defer e.decoders.Put(d)
-	err = e.open(d, i, func() error {
-		list, err = d.Changes(e.file.room())
-		return err
+// Changes returns what block i changed at each call stack, which it stores if HasChanges. The list is kept and shared:
+// nobody may change it.
+func (e *EventBlocks) Changes(i int) ([]Change, error) {
+	return e.keepChanges(e.list[i].offset, func() (list []Change, err error) {
+		d := e.decoder()
+		defer e.decoders.Put(d)
+		err = e.open(d, i, func() error {
+			list, err = d.Changes(e.file.room())
+			return err
+		})
+		return list, err
 	})
-	return list, err
 }
 
 // Summary says what several blocks of events changed at each call stack.
@@ -196,14 +192,16 @@ func (e *EventBlocks) summaries(i int, to uint64) (list []*indexEntry) {
 	return list
 }
 
-// SummaryChanges returns the changes that a summary holds.
+// SummaryChanges returns the changes that a summary holds. The list is kept and shared: nobody may change it.
 func (e *EventBlocks) SummaryChanges(s Summary) ([]Change, error) {
-	p, err := e.file.payload(s.header, nil)
-	if err == nil {
-		var list []Change
-		if list, err = block.DecodeSummary(p, s.SummaryHead, e.file.room(), e.tables.known); err == nil {
-			return list, nil
+	return e.keepChanges(s.header.offset, func() ([]Change, error) {
+		p, err := e.file.payload(s.header, nil)
+		if err == nil {
+			var list []Change
+			if list, err = block.DecodeSummary(p, s.SummaryHead, e.file.room(), e.tables.known); err == nil {
+				return list, nil
+			}
 		}
-	}
-	return nil, fmt.Errorf("%s: the summary at offset %d: %w", e.file.name, s.header.offset, err)
+		return nil, fmt.Errorf("%s: the summary at offset %d: %w", e.file.name, s.header.offset, err)
+	})
 }

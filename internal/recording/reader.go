@@ -296,6 +296,7 @@ func (r *Reader) PromisedEvents() uint64 { return r.promised }
 
 // Close closes the file.
 func (r *Reader) Close() error {
+	r.events.forget()
 	if r.close == nil {
 		return nil
 	}

@@ -26,8 +26,12 @@ func Tree(w io.Writer, s *query.Source, t *query.Tree, up bool, trim query.Trim,
 		a.runtimesOwn(&t.Answer, "")
 		return a.Flush()
 	}
-	b := &branches{answerText: a, t: &t.Answer, trim: trim, up: up}
-	b.root(t.Root, "all")
+	shown, name := t.Answer, "all"
+	if len(trim.Below) > 0 { // shares are those of the root
+		shown.Total, name = t.Root.Total, a.groupName(&t.Root.Group, 60)
+	}
+	b := &branches{answerText: a, t: &shown, trim: trim, up: up}
+	b.root(t.Root, name)
 	a.runtimesOwn(&t.Answer, "")
 	a.names()
 	return a.Flush()
@@ -169,6 +173,9 @@ func (b *branches) leftOut(x *expanded, prefix string) {
 	why := "deeper"
 	if b.trim.Depth == 0 || b.trim.Share > 0 && len(x.list) > 0 {
 		why = fmt.Sprintf("of less than %.3g %%", 100*b.trim.Share)
+	}
+	if b.trim.Nodes > 0 {
+		why = "left out"
 	}
 	name := fmt.Sprintf("(%s %s)", humanize.Plural(uint64(x.left), "more branch"), why)
 	b.line(&x.leftTotal, prefix, b.faint(name))

@@ -2,6 +2,7 @@
 package examples
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -39,6 +40,9 @@ var notHere = []struct {
 
 // mayFail are commands whose status 1 is an answer.
 var mayFail = regexp.MustCompile(`--check|heaptap check|--exit-status 1`)
+
+// isServer tells a command that goes on until Ctrl-C.
+var isServer = regexp.MustCompile(`^heaptap (open|serve) `)
 
 // processID is where an example has a process id.
 var processID = regexp.MustCompile(`( )4711( |$)`)
@@ -189,7 +193,11 @@ func TestExamples(t *testing.T) {
 				folder = &shell{filepath.Join(work, "live"), s.env}
 				text = processID.ReplaceAllString(text, "${1}"+pid+"${2}")
 			}
-			out, status := folder.run(text)
+			run := folder.run
+			if isServer.MatchString(text) {
+				run = folder.interrupted
+			}
+			out, status := run(text)
 			if status != 0 && (status != 1 || !mayFail.MatchString(text)) {
 				t.Errorf("status %d\n%.2000s", status, out)
 			}
@@ -281,6 +289,24 @@ func (s *shell) run(text string) (out string, status int) {
 		return string(b), exit.ExitCode()
 	}
 	return fmt.Sprintf("%s\n%v", b, err), -1
+}
+
+// interrupted executes a command, and interrupts it when it has printed a line. The port is a free one.
+func (s *shell) interrupted(text string) (out string, status int) {
+	cmd := exec.Command("bash", "-c", "exec "+strings.Replace(text, "--port 8080", "--port 0", 1))
+	cmd.Dir, cmd.Env = s.dir, append(s.env, "BROWSER=true")
+	lines, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err.Error(), -1
+	}
+	line, err := bufio.NewReader(lines).ReadString('\n')
+	if err == nil {
+		err = cmd.Process.Signal(os.Interrupt)
+	}
+	return fmt.Sprint(line, errors.Join(err, cmd.Wait())), cmd.ProcessState.ExitCode()
 }
 
 // serve starts a server that is recorded until the test ends, in the folder "live", with the marks of the examples. It

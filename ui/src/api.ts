@@ -1,9 +1,10 @@
-// The answers and the parameters of the API. Written by "go generate ./internal/api/schema"; do not edit.
+// The answers and the parameters of the API. "go generate ./internal/api/schema" writes this file.
 import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "./columns.ts";
 
 /** The answer to each question, decoded. */
 export interface Answers {
   session: Session;
+  notes: Notes;
   /** what the recording can answer, and what it lacks */
   about: About;
   /** the programs of the recording's run */
@@ -67,7 +68,10 @@ export interface Parameters {
     by?: ByName;
     metric?: MetricName[];
     at?: string;
+    sort?: string;
     self?: boolean;
+    reverse?: boolean;
+    match?: string;
     skip?: number;
     limit?: number;
   };
@@ -89,6 +93,8 @@ export interface Parameters {
     of?: string;
     threshold?: string;
     depth?: number;
+    nodes?: number;
+    below?: string[];
   };
   timeline: {
     from?: string;
@@ -169,7 +175,7 @@ export interface Parameters {
     focus?: string;
     ignore?: string;
     hide?: string;
-    sort?: SortName;
+    sort?: string;
     skip?: number;
     limit?: number;
   };
@@ -248,18 +254,6 @@ export type MetricName =
   | "mapped"
   | "mapped-peak"
   | "mapped-resident";
-
-/** The values of the parameter sort. */
-export type SortName =
-  | "begin"
-  | "time"
-  | "allocations"
-  | "deallocations"
-  | "requested"
-  | "added"
-  | "highest"
-  | "lowest"
-  | "largest";
 
 /** The fields that hold texts, outside of tables. In others, a text is a large integer. */
 export const textFields: ReadonlySet<string> = new Set([
@@ -374,10 +368,6 @@ export interface CallCountColumns {
   timed: Numbers;
   sizes: Lists<CallClassColumns>;
   times_ns: Lists<CallClassColumns>;
-}
-
-export interface Columns {
-  rows: number;
 }
 
 export interface Count {
@@ -758,6 +748,10 @@ export interface NodeColumns {
   folded: Numbers;
 }
 
+export interface Notes {
+  text: string;
+}
+
 export interface Peak {
   bytes: number;
   blocks: number;
@@ -1135,6 +1129,15 @@ export interface Spread {
   max_input: number;
 }
 
+export interface SpreadColumns {
+  rows: number;
+  min: Numbers;
+  mean: Numbers;
+  max: Numbers;
+  min_input: Numbers;
+  max_input: Numbers;
+}
+
 export interface StackColumns {
   rows: number;
   id: Numbers;
@@ -1197,7 +1200,7 @@ export interface StackMemoryColumns {
 export interface StackSpreadColumns {
   rows: number;
   inputs: Numbers;
-  spread: Columns;
+  spread: Readonly<Record<string, SpreadColumns>>;
 }
 
 export interface StackTimeline {

@@ -61,7 +61,13 @@ test("call stacks share their callers", () => {
 
 test("fields outside of tables: texts stay texts, large integers become numbers", () => {
   const { answer } = decode<Record<string, unknown>>({
-    answer: { function: "123", bytes: "9007199254740993", range: { at: 1 }, damage: ["1"], times_ns: { delta: [5, 1] } },
+    answer: {
+      function: "123",
+      bytes: "9007199254740993",
+      range: { at: 1 },
+      damage: ["1"],
+      times_ns: { delta: [5, 1] },
+    },
     texts: [],
   });
   assert.deepEqual(answer, {

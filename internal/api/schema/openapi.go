@@ -25,6 +25,7 @@ func OpenAPI() ([]byte, error) {
 		}
 		paths["/api/v1/r/{recording}/"+q.Name] = object{"get": d.operation(q.Name, q.Text, parameters, q.Answers...)}
 	}
+	paths["/api/v1/r/{recording}/notes"] = d.notes()
 	parameters := object{"recording": object{"name": "recording", "in": "path", "required": true,
 		"description": "the id of a recording, from /api/v1/session", "schema": object{"type": "string"}}}
 	for i := range api.Parameters {
@@ -164,6 +165,8 @@ func (d *document) column(t *columns.Type) object {
 		return ref("PathColumn")
 	case columns.Record:
 		return ref("RecordColumn")
+	case columns.Map:
+		return only(object{"record": object{"type": "object", "additionalProperties": d.column(t.Elem)}})
 	case columns.List:
 		return only(object{"list": ref("NumberColumn"), "of": d.column(t.Elem)})
 	}
@@ -180,15 +183,16 @@ func (d *document) operation(name, text string, parameters []any, answers ...ref
 		one = append(one, d.value(columns.Of(t)))
 	}
 	body := object{"type": "object", "required": []string{"answer", "texts"}, "additionalProperties": false,
-		"properties": object{"answer": object{"anyOf": one}, "paths": ref("Paths"), "texts": listOf(object{"type": "string"})}}
+		"properties": object{"answer": object{"anyOf": one}, "paths": ref("Paths"),
+			"texts": listOf(object{"type": "string"})}}
 	d.schemas[upper(name)+"Answer"] = body
 	responses := object{
 		"200": object{"description": "the answer; if it takes long, lines, of which the last is the answer or an error",
 			"headers": object{"ETag": object{"schema": object{"type": "string"}}},
 			"content": object{
 				"application/json": object{"schema": ref(upper(name) + "Answer")},
-				"application/x-ndjson": object{"schema": object{"anyOf": []any{only(object{"progress": ref("Progress")}),
-					ref(upper(name) + "Answer"), ref("Error")}}}}},
+				"application/x-ndjson": object{"schema": object{"anyOf": []any{
+					only(object{"progress": ref("Progress")}), ref(upper(name) + "Answer"), ref("Error")}}}}},
 		"304": object{"description": "the answer is the one that the client has"},
 	}
 	for status := range refusals {
@@ -201,10 +205,22 @@ func (d *document) operation(name, text string, parameters []any, answers ...ref
 	return o
 }
 
+// notes describes how notes are read and written.
+func (d *document) notes() object {
+	recording := []any{object{"$ref": "#/components/parameters/recording"}}
+	read := d.operation("notes", "what the user has written about the run", recording, reflect.TypeFor[api.Notes]())
+	write := object{"operationId": "writeNotes", "summary": "replace the notes; with If-Match, only those of that ETag",
+		"parameters": recording, "responses": read["responses"],
+		"requestBody": object{"required": true,
+			"content": object{"application/json": object{"schema": ref("Notes")}}}}
+	return object{"get": read, "post": write}
+}
+
 // refusals are the statuses of errors.
 var refusals = map[string]string{"400": "a parameter is wrong", "401": "the token is missing or wrong",
 	"403": "not allowed", "404": "there is no such recording or question", "405": "another method than GET",
-	"409": "the events were folded, or summed up", "499": "a newer request of the same lane came in",
+	"409": "the events were folded, or summed up", "412": "the notes were changed by somebody else",
+	"413": "the notes are too large", "499": "a newer request of the same lane came in",
 	"500": "the recording cannot be read", "503": "too many requests are waiting"}
 
 func failures() object {
@@ -231,7 +247,7 @@ func parameter(p *api.Parameter) object {
 	}
 	o := object{"name": p.Name, "in": "query", "description": p.Text, "schema": schema}
 	if p.Many {
-		o["schema"], o["explode"] = listOf(schema), false
+		o["schema"], o["explode"] = listOf(schema), !p.Split
 	}
 	return o
 }

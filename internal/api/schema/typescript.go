@@ -17,8 +17,9 @@ func TypeScript() []byte {
 	session := w.value(columns.Of(reflect.TypeFor[api.Session]()))
 	w.value(columns.Of(reflect.TypeFor[api.Error]()))
 	w.value(columns.Of(reflect.TypeFor[api.Progress]()))
+	notes := w.value(columns.Of(reflect.TypeFor[api.Notes]()))
 	var answers, parameters strings.Builder
-	fmt.Fprintf(&answers, "  session: %s;\n", session)
+	fmt.Fprintf(&answers, "  session: %s;\n  notes: %s;\n", session, notes)
 	for i := range api.Questions {
 		q := &api.Questions[i]
 		var list []string
@@ -37,7 +38,7 @@ func TypeScript() []byte {
 		parameters.WriteString("  };\n")
 	}
 	var b strings.Builder
-	b.WriteString(`// The answers and the parameters of the API. Written by "go generate ./internal/api/schema"; do not edit.
+	b.WriteString(`// The answers and the parameters of the API. "go generate ./internal/api/schema" writes this file.
 import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "./columns.ts";
 
 /** The answer to each question, decoded. */
@@ -84,6 +85,7 @@ type writer struct {
 func Ambiguous() (names []string) {
 	w := &writer{types: map[string]string{}, texts: map[string]bool{}, numbers: map[string]bool{}}
 	w.value(columns.Of(reflect.TypeFor[api.Session]()))
+	w.value(columns.Of(reflect.TypeFor[api.Notes]()))
 	for i := range api.Questions {
 		for _, t := range api.Questions[i].Answers {
 			w.value(columns.Of(t))
@@ -185,6 +187,8 @@ func (w *writer) column(t *columns.Type) string {
 		return "PathColumn"
 	case columns.Record:
 		return "Records"
+	case columns.Map:
+		return "Readonly<Record<string, " + w.column(t.Elem) + ">>"
 	case columns.List:
 		return "Lists<" + w.column(t.Elem) + ">"
 	}

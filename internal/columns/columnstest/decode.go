@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -75,17 +76,14 @@ func prune(v any) any {
 
 // number returns a number in one form, however it was written; nil for 0.
 func number(text string) any {
-	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		if f == 0 {
-			return nil
-		}
-		if _, err := strconv.ParseUint(text, 10, 64); err == nil {
-			return text
-		}
-		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return text
-		}
-		return strconv.FormatFloat(f, 'g', -1, 64)
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return text
+	case f == 0:
+		return nil
+	case strings.ContainsAny(text, ".eE"):
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return text
 }

@@ -26,7 +26,7 @@ func ServerProfile(t *testing.T) *profile.Profile {
 
 // sample is the recording under way.
 type sample struct {
-	t      *testing.T
+	t      testing.TB
 	w      *recording.Writer
 	tally  *tally.Tally
 	now    int64
@@ -91,7 +91,7 @@ func (s *sample) free(thread uint32, ref uint64, flags event.Flags) {
 }
 
 // Server writes a small recording that has an example of everything that a report shows.
-func Server(t *testing.T, path string) {
+func Server(t testing.TB, path string) {
 	t.Helper()
 	w, err := recording.Create(path, event.Process{PID: 4711, Exe: "/usr/bin/server", Dir: "/srv", Host: "build7",
 		Args: []string{"server", "--port", "8080", "two words"}, Env: []string{"MALLOC_ARENA_MAX=2"}, Arch: "amd64",

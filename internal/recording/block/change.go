@@ -155,6 +155,9 @@ type Changes struct {
 // List returns the changes, in no particular order; it is valid until the next Add.
 func (s *Changes) List() []Change { return s.list }
 
+// Grow makes room for n stacks more.
+func (s *Changes) Grow(n int) { s.list = slices.Grow(s.list, n) }
+
 // Of returns the changes at a stack.
 func (s *Changes) Of(stack uint32) Change {
 	if i, ok := s.at.of(stack); ok && len(s.list) > 0 {

@@ -52,6 +52,9 @@ func (p *part) changes(blocks *recording.EventBlocks) ([]recording.Change, error
 	case p.whole && blocks.HasChanges(p.block):
 		return blocks.Changes(p.block)
 	}
+	if m, err := blocks.Moves(p.block); m != nil && err == nil {
+		return m.Changes(p.from, p.to), nil
+	}
 	var sum recording.Changes
 	n := uint64(0)
 	err := blocks.Decode(p.block, recording.Sizes, func(_, _ uint64, e *event.Event) bool {
@@ -88,6 +91,9 @@ func Changes(ctx context.Context, r *recording.Reader, from, to uint64) (*record
 	}
 	blocks := r.EventBlocks()
 	err := collect(ctx, blocks, divide(blocks, from, to), func(_ *part, list []recording.Change) {
+		if len(sum.List()) == 0 {
+			sum.Grow(len(list))
+		}
 		for i := range list {
 			sum.Add(&list[i])
 		}

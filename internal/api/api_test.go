@@ -1,0 +1,333 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/api"
+	"github.com/heaptap/heaptap/internal/api/apitest"
+	"github.com/heaptap/heaptap/internal/columns/columnstest"
+	"github.com/heaptap/heaptap/internal/input"
+)
+
+// serve returns an API of recordings.
+func serve(t testing.TB, o api.Options) *api.API {
+	t.Helper()
+	o.Version, o.Finder = "1.2.3", &input.Finder{}
+	a, err := api.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+// get asks for a path below /api/v1/, with headers NAME: VALUE.
+func get(a http.Handler, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/"+path, nil)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, r)
+	return w
+}
+
+// session is what tests need of the answer about the session.
+type session struct {
+	Runs []struct {
+		Matters    string
+		Recordings []struct{ ID string }
+	}
+}
+
+// ids returns the ids of the recordings that matter, by run.
+func ids(t testing.TB, a http.Handler) (list []string) {
+	t.Helper()
+	var s session
+	decode(t, get(a, "session").Body.Bytes(), &s)
+	for _, r := range s.Runs {
+		list = append(list, r.Matters)
+	}
+	return list
+}
+
+// decode decodes an answer in columns.
+func decode(t testing.TB, body []byte, to any) {
+	t.Helper()
+	b, err := json.Marshal(columnstest.Decode(t, lastLine(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lastLine returns the last line of an answer: all of it, unless it took long.
+func lastLine(body []byte) []byte {
+	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+	return []byte(lines[len(lines)-1])
+}
+
+// all returns an API of all recordings of apitest, and their ids.
+func all(t *testing.T) (*api.API, []string) {
+	t.Helper()
+	a := serve(t, api.Options{Args: apitest.Recordings(t)})
+	return a, ids(t, a)
+}
+
+// TestSession: every recording is there, and what it can answer once it was asked.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	if len(list) != 6 {
+		t.Fatalf("%d recordings", len(list))
+	}
+	type about struct {
+		Addresses, Sampled, Folded, Merged, Growing bool
+		Lacks                                       []struct{ What, Why, Flag string }
+	}
+	for i, want := range []struct {
+		about
+		flags string // those that provide what is missing
+	}{
+		{about{}, "--addresses --free-stacks"},
+		{about{Addresses: true}, "--free-stacks"},
+		{about{}, "--addresses --free-stacks"},
+		{about{Sampled: true}, "--mode exact --mode exact --addresses --free-stacks"},
+		{about{Merged: true}, ""},
+		{about{Folded: true}, "--keep, --max-size --addresses --free-stacks"},
+	} {
+		var got about
+		decode(t, get(a, "r/"+list[i]+"/about").Body.Bytes(), &got)
+		var flags []string
+		for _, l := range got.Lacks {
+			if l.What == "" || l.Why == "" {
+				t.Errorf("recording %d lacks %q because %q", i, l.What, l.Why)
+			}
+			if l.Flag != "" {
+				flags = append(flags, l.Flag)
+			}
+		}
+		got.Lacks = nil
+		if fmt.Sprint(got) != fmt.Sprint(want.about) || strings.Join(flags, " ") != want.flags {
+			t.Errorf("recording %d: %v, flags %q; want %v, %q", i, got, flags, want.about, want.flags)
+		}
+	}
+	if again := ids(t, a); fmt.Sprint(again) != fmt.Sprint(list) {
+		t.Errorf("ids have changed: %v, %v", list, again)
+	}
+}
+
+// failure is an error as the API sends it.
+type failure struct {
+	Error, What, Where, Do string
+	Position               *int
+	Nearest                *struct {
+		BeforeNS int64 `json:"before_ns"`
+		AfterNS  int64 `json:"after_ns"`
+		FromNS   int64 `json:"from_ns"`
+	}
+}
+
+// TestErrors: an error says what is wrong, where, and what to do.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	server, merged, folded := list[0], list[4], list[5]
+	for _, c := range []struct {
+		path, want string // status, code, where
+		part       string // of the text
+		position   int
+	}{
+		{"r/" + server + "/top?focus=a(b", "400 bad-parameter focus", "missing closing )", 0},
+		{"r/" + server + "/top?focus=abc[z-a]", "400 bad-parameter focus", "invalid character class range", 4},
+		{"r/" + server + "/tree?of=%5Cp{x}", "400 bad-parameter of", "", 0},
+		{"r/" + server + "/top?size=x", "400 bad-parameter size", "", -1},
+		{"r/" + server + "/top?from=90%25&to=10%25", "400 bad-parameter from", "is later than", -1},
+		{"r/" + server + "/top?from=nomark", "400 bad-parameter from", "nomark", -1},
+		{"r/" + server + "/top?thread=nobody", "400 bad-parameter thread", "nobody", -1},
+		{"r/" + server + "/top?by=functoin", "400 bad-parameter by", "did you mean function?", -1},
+		{"r/" + server + "/top?metric=peek", "400 bad-parameter metric", "did you mean peak?", -1},
+		{"r/" + server + "/top?limit=-1", "400 bad-parameter limit", "from 0 to 10000", -1},
+		{"r/" + server + "/top?limit=10001", "400 bad-parameter limit", "from 0 to 10000", -1},
+		{"r/" + server + "/top?limit=1&limit=2", "400 bad-parameter limit", "more than once", -1},
+		{"r/" + server + "/top?focsu=x", "400 bad-parameter focsu", "did you mean focus?", -1},
+		{"r/" + server + "/top?a=%zz", "400 bad-parameter ", "cannot be read", -1},
+		{"r/" + server + "/top?focus=" + strings.Repeat("x", 20_000), "400 bad-parameter ", "longer than", -1},
+		{"r/" + server + "/tree?threshold=200", "400 bad-parameter threshold", "", -1},
+		{"r/" + server + "/tree?up&of=x", "400 bad-parameter of", "excludes", -1},
+		{"r/" + server + "/tree?below=nothing", "404 unknown-place below", "nothing", -1},
+		{"r/" + server + "/top?sort=x", "400 bad-parameter sort", "", -1},
+		{"r/" + server + "/top?match=/a(b/", "400 bad-parameter match", "", -1},
+		{"r/" + server + "/regions?sort=higest", "400 bad-parameter sort", "did you mean highest?", -1},
+		{"r/" + server + "/timeline?steps=10000&top=1000", "400 bad-parameter steps", "more than", -1},
+		{"r/" + server + "/source", "400 bad-parameter file", "one of file and function", -1},
+		{"r/" + server + "/source?file=1000", "404 unknown-file file", "", -1},
+		{"r/" + server + "/source?function=nothing", "404 unknown-place function", "", -1},
+		{"r/" + server + "/tpo", "404 unknown-question question", "did you mean top?", -1},
+		{"r/" + server[:7] + "x/top", "404 unknown-recording recording", "", -1},
+		{"r/" + strings.Repeat("y", 5000) + "/top", "404 unknown-recording recording", "", -1},
+		{"r/" + server, "404 unknown-path ", "", -1},
+		{"nothing", "404 unknown-path ", "", -1},
+		{"session?x=1", "400 bad-parameter ", "", -1},
+		{"r/" + merged + "/top?size=1..", "409 merged ", "sums of 2 recordings", -1},
+		{"r/" + folded + "/top?from=10%25&metric=leaked", "409 folded from", "folded", -1},
+	} {
+		w := get(a, c.path)
+		var e failure
+		if err := json.Unmarshal(lastLine(w.Body.Bytes()), &e); err != nil {
+			t.Errorf("%.60s: %v: %.100s", c.path, err, w.Body)
+			continue
+		}
+		got := fmt.Sprintf("%d %s %s", w.Code, e.Error, e.Where)
+		if got != c.want || !strings.Contains(e.What, c.part) || e.What == "" {
+			t.Errorf("%.60s: %s: %s; want %s: ... %s ...", c.path, got, e.What, c.want, c.part)
+		}
+		if at := e.Position; c.position < 0 != (at == nil) || at != nil && *at != c.position {
+			t.Errorf("%.60s: position %v, want %d", c.path, at, c.position)
+		}
+		if w.Code == http.StatusConflict && e.Error == "folded" {
+			if n := e.Nearest; n == nil || n.BeforeNS > n.AfterNS || n.AfterNS > n.FromNS || n.FromNS == 0 {
+				t.Errorf("%s: nearest %+v", c.path, n)
+			}
+		}
+	}
+}
+
+// TestMethods: only GET and HEAD read.
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "x"} {
+		for _, path := range []string{"/api/v1/session", "/api/v1/r/" + list[0] + "/top"} {
+			w := httptest.NewRecorder()
+			a.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+			if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d", method, path, w.Code)
+			}
+		}
+	}
+	w := httptest.NewRecorder()
+	a.ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/api/v1/r/"+list[0]+"/top", nil))
+	if w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("ETag") == "" {
+		t.Errorf("HEAD: %d, %d bytes, %v", w.Code, w.Body.Len(), w.Header())
+	}
+}
+
+// TestTags: an answer that the client has is not sent again; another question, recording or version has another tag.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	first := get(a, "r/"+list[0]+"/top?by=line&focus=.")
+	tag := first.Header().Get("ETag")
+	if first.Code != http.StatusOK || len(tag) < 10 {
+		t.Fatalf("%d, tag %q", first.Code, tag)
+	}
+	path := "r/" + list[0] + "/top?focus=.&by=line"
+	for _, same := range []string{path, path + "&hide="} {
+		for _, header := range []string{tag, `"x", W/` + tag, "*"} {
+			w := get(a, same, "If-None-Match: "+header)
+			if w.Code != http.StatusNotModified || w.Body.Len() > 0 || w.Header().Get("ETag") != tag {
+				t.Errorf("%s, %s: %d, %d bytes", same, header, w.Code, w.Body.Len())
+			}
+		}
+		w := get(a, same, `If-None-Match: "other"`)
+		if w.Code != http.StatusOK || w.Body.String() != first.Body.String() {
+			t.Errorf("%s: %d, %d bytes", same, w.Code, w.Body.Len())
+		}
+	}
+	for _, other := range []string{"r/" + list[0] + "/top?by=line", "r/" + list[1] + "/top?by=line&focus=.",
+		"r/" + list[0] + "/leaks?focus=."} {
+		if w := get(a, other, "If-None-Match: "+tag); w.Code != http.StatusOK || w.Header().Get("ETag") == tag {
+			t.Errorf("%s: %d, tag %s", other, w.Code, w.Header().Get("ETag"))
+		}
+	}
+	if w := get(a, "session"); w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("session: %v", w.Header())
+	}
+}
+
+// TestCompression: a client gets what it reads.
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	server := httptest.NewServer(a)
+	defer server.Close()
+	path := server.URL + "/api/v1/r/" + list[0] + "/report"
+	var bodies []string
+	for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "identity"} {
+		r, err := http.NewRequest(http.MethodGet, path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport := &http.Transport{DisableCompression: true}
+		if encoding == "" {
+			transport.DisableCompression = false // it asks for gzip, and expands it
+		} else {
+			r.Header.Set("Accept-Encoding", encoding)
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		transport.CloseIdleConnections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		zipped := resp.Header.Get("Content-Encoding") == "gzip"
+		if want := encoding == "gzip" || strings.HasPrefix(encoding, "br"); zipped != want {
+			t.Errorf("%q: gzip is %v", encoding, zipped)
+		}
+		if !zipped {
+			bodies = append(bodies, strings.TrimSuffix(string(body), "\n"))
+		}
+	}
+	for _, b := range bodies {
+		if b != bodies[0] || !strings.HasPrefix(b, `{"answer":`) {
+			t.Errorf("%.60s, and not %.60s", b, bodies[0])
+		}
+	}
+}
+
+// TestNoSource: with it, no source text is read; without, only files of the recording's own list, by number.
+func TestNoSource(t *testing.T) {
+	t.Parallel()
+	paths := apitest.Recordings(t)[:2]
+	a := serve(t, api.Options{Args: paths, NoSource: true})
+	w := get(a, "r/"+ids(t, a)[1]+"/source?file=0")
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "--no-source") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	a = serve(t, api.Options{Args: paths})
+	id := ids(t, a)[1]
+	var files struct{ Files []string }
+	decode(t, get(a, "r/"+id+"/files").Body.Bytes(), &files)
+	if fmt.Sprint(files.Files) != "[/srv/app.c /srv/inner.h]" {
+		t.Errorf("files %v", files.Files)
+	}
+	for _, place := range []string{"file=0", "file=1", "function=parse"} {
+		if w := get(a, "r/"+id+"/source?"+place); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", place, w.Code, w.Body)
+		}
+	}
+	for _, place := range []string{"../../etc/passwd", "/etc/passwd", "/proc/self/environ", "/dev/zero"} {
+		if w := get(a, "r/"+id+"/source?function="+url.QueryEscape(place)); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d %s", place, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/profile"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
+)
+
+// nodeSums are the values of what a query selects, by node of a forest.
+type nodeSums struct {
+	*forest
+	a     *ask
+	self  *Sums    // of the blocks allocated at each node
+	total *Sums    // at the node and below it
+	cells *cells   // nil: the values come from sums of stacks
+	nodes []int32  // of each cell
+	stack []uint32 // by stack: of each node, a stack that ends there, 0 if nothing was counted there
+}
+
+// nodeSums collects what the query selects. more are fields that are needed besides those of the metrics. If frames is
+// false, the forest has the groups of blocks only.
+func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
+	fields := fieldsFor(a.Metrics, more...)
+	if a.sumsOfStacks() {
+		n := &nodeSums{a: a}
+		if err := n.fromSums(fields); err != nil {
+			return nil, err
+		}
+		n.addUp()
+		a.Total = n.total.Values(0)
+		return n, nil
+	}
+	c, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	return a.sumsOf(c, fields, frames), nil
+}
+
+// sumsOf adds up cells.
+func (a *ask) sumsOf(c *cells, fields []field, frames bool) *nodeSums {
+	n := &nodeSums{a: a, cells: c}
+	leaf := func(i int) (stack, label uint32) { return c.list[i].stack, c.list[i].label }
+	n.forest, n.nodes = a.forest(len(c.list), frames, leaf)
+	each := newSums(fields, len(c.list), a.Sampled)
+	for i := range c.list {
+		each.set(i, &c.list[i].Values)
+	}
+	n.self = newSums(fields, len(n.parent), a.Sampled)
+	n.self.addAll(n.nodes, each)
+	n.endAt(n.nodes, func(i int) uint32 { return c.list[i].stack })
+	n.addUp()
+	return n
+}
+
+// addUp makes the totals of the selves.
+func (n *nodeSums) addUp() {
+	n.total = n.self.clone()
+	n.total.addUp(n.parent)
+}
+
+// endAt notes which stacks end at nodes.
+func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
+	if n.a.q.By != ByStack {
+		return
+	}
+	if n.stack == nil {
+		n.stack = make([]uint32, len(n.parent))
+	}
+	for i, at := range nodes {
+		n.stack[at] = stack(i)
+	}
+}
+
+// sumsOfStacks reports whether the answer is added up from sums of whole stacks, which need no cells.
+func (a *ask) sumsOfStacks() bool {
+	return (a.Plan == FromTally || a.Plan == FromSummaries) && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
+}
+
+// fromSums adds up the tally or summaries, and what was live at the moments of the query.
+func (n *nodeSums) fromSums(fields []field) error {
+	a := n.a
+	var whole []uint32 // indexes of stacks of the tally
+	var changes []recording.Change
+	var live, peak []timetravel.Live
+	counted := a.Plan == FromTally || a.whole
+	if counted {
+		for i := range a.sum.Stacks {
+			if a.stacks.keep(a.sum.Stacks[i].ID) {
+				whole = append(whole, uint32(i))
+			}
+		}
+	} else if slices.ContainsFunc(fields, field.ofChanges) {
+		sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
+		if err != nil {
+			return err
+		}
+		changes = slices.DeleteFunc(sum.List(), func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
+	}
+	at := func(cut uint64) ([]timetravel.Live, error) {
+		list, err := timetravel.LiveAt(a.ctx, a.Reader, cut)
+		return slices.DeleteFunc(list, func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }), err
+	}
+	var err error
+	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
+		if live, err = at(a.At); err != nil {
+			return err
+		}
+	}
+	if a.q.wants(Peak, PeakBlocks) && !counted {
+		if peak, err = at(a.PeakAt); err != nil {
+			return err
+		}
+	}
+	stack := func(i int) uint32 {
+		if i < len(whole) {
+			return a.sum.Stacks[whole[i]].ID
+		}
+		if i -= len(whole); i < len(changes) {
+			return changes[i].Stack
+		}
+		if i -= len(changes); i < len(live) {
+			return live[i].Stack
+		}
+		return peak[i-len(live)].Stack
+	}
+	var nodes []int32
+	n.forest, nodes = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
+		func(i int) (uint32, uint32) { return stack(i), 0 })
+	n.endAt(nodes, stack)
+	n.self = newSums(fields, len(n.parent), false)
+	n.addWhole(nodes[:len(whole)], whole)
+	nodes = nodes[len(whole):]
+	n.addChanges(nodes[:len(changes)], changes)
+	nodes = nodes[len(changes):]
+	n.addLive(nodes[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
+	n.addLive(nodes[len(live):], peak, fieldPeakBytes, fieldPeakBlocks)
+	return nil
+}
+
+// ofChanges reports whether the field is counted from changes.
+func (f field) ofChanges() bool {
+	return f != fieldLiveBytes && f != fieldLiveBlocks && f != fieldPeakBytes && f != fieldPeakBlocks
+}
+
+// addWhole adds stacks of the tally.
+func (n *nodeSums) addWhole(nodes []int32, list []uint32) {
+	a := n.a
+	kept := a.kept()
+	for _, k := range list {
+		if s := &a.sum.Stacks[k]; a.AboutLeaks() && kept.has(s.ID) {
+			a.Runtime.Add(profile.Leak{Bytes: s.LeakedBytes(), Blocks: s.LeakedBlocks()})
+		}
+	}
+	for k, f := range n.self.fields {
+		col, info := n.self.cols[k], &fieldTable[f]
+		leaks := f == fieldLeakedBytes || f == fieldLeakedBlocks
+		if info.whole == nil || (f == fieldLiveBytes || f == fieldLiveBlocks) && a.At != a.last {
+			continue
+		}
+		for i, k := range list {
+			s, at := &a.sum.Stacks[k], nodes[i]
+			if leaks && kept.has(s.ID) {
+				continue
+			}
+			if v := info.whole(s); info.most {
+				col[at] = max(col[at], v)
+			} else {
+				col[at] += v
+			}
+		}
+	}
+}
+
+// addChanges adds changes of stacks.
+func (n *nodeSums) addChanges(nodes []int32, list []recording.Change) {
+	for k, f := range n.self.fields {
+		col := n.self.cols[k]
+		switch f {
+		case fieldAllocations:
+			for i, at := range nodes {
+				col[at] += list[i].Allocs
+			}
+		case fieldBytes:
+			for i, at := range nodes {
+				col[at] += list[i].Bytes
+			}
+		case fieldDeallocations:
+			for i, at := range nodes {
+				col[at] += list[i].Frees
+			}
+		case fieldFreedBytes:
+			for i, at := range nodes {
+				col[at] += list[i].FreedBytes
+			}
+		case fieldTemporary:
+			for i, at := range nodes {
+				col[at] += list[i].Temporary
+			}
+		case fieldCells:
+			for _, at := range nodes {
+				col[at]++
+			}
+		}
+	}
+}
+
+// addLive adds what was live at a moment, as those fields.
+func (n *nodeSums) addLive(nodes []int32, list []timetravel.Live, bytes, blocks field) {
+	for k, f := range n.self.fields {
+		col := n.self.cols[k]
+		switch f {
+		case bytes:
+			for i, at := range nodes {
+				col[at] += list[i].Bytes
+			}
+		case blocks:
+			for i, at := range nodes {
+				col[at] += list[i].Blocks
+			}
+		case fieldCells:
+			for _, at := range nodes {
+				col[at]++
+			}
+		}
+	}
+}

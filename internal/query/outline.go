@@ -1,0 +1,542 @@
+package query
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/profile"
+)
+
+// Outline is a tree in columns: of each node its parent, its group and its values. The root is node 0. Parents come
+// before their children; of two siblings, the one with more of the first metric comes first.
+type Outline struct {
+	Answer
+	Groups []Group // of the nodes, each once
+	Parent []int32 // -1: of the root
+	Group  []int32 // index into Groups; -1: of the root, unless it is at the end of Trim.Below
+	Self   *Sums   // top-down: of the stacks that end here; bottom-up: of the stacks that begin here
+	Total  *Sums
+	// Folded is the number of children that the Trim left out, and FoldedTotal their sum. At the Trim's depth, these
+	// are all children.
+	Folded      []int32
+	FoldedTotal *Sums
+}
+
+// Trim says how much of a tree is wanted.
+type Trim struct {
+	// Nodes with a smaller share of the root (in a Sandwich: of the function) are left out, by the first metric.
+	Share float64
+	Depth int // levels; 0: all, unless a tree of callers would exceed maxSteps
+	// Nodes is how many nodes there are at most (in a Sandwich: on each side), the root included; 0: all. Those with
+	// the most of the first metric are chosen. By own peaks, which are known only later, those with the most bytes
+	// allocated.
+	Nodes int
+	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If several
+	// groups have the name, the one with the most of the first metric is meant. The tree is the one below the path, with
+	// the node at its end as the root; without such a path, the root has nothing. A Sandwich ignores it.
+	Below []string
+	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
+	Selves bool
+}
+
+// maxSteps limits the sum of the lengths of all call stacks in a tree of callers: unlike in a tree from the root down,
+// they share nothing, and one deep recursion may be above them all.
+const maxSteps = 8 << 20
+
+// Shape is the direction of a tree.
+type Shape uint8
+
+// The shapes.
+const (
+	Down Shape = iota // of callees: from main to the functions that allocate
+	Up                // of callers: from the functions that allocate to main
+)
+
+// Draw answers with a tree in columns. If blocks are grouped, their groups are the first level of a tree of callees,
+// and functions follow.
+func Draw(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Outline, error) {
+	b, err := newBuilder(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	o := b.outline(shape, trim)
+	if err := b.ownPeaks(o); err != nil {
+		return nil, err
+	}
+	o.Answer = b.n.a.Answer
+	return o, nil
+}
+
+// builder makes outlines of what was counted.
+type builder struct {
+	n     *nodeSums
+	out   []ownPeak         // requested own peaks
+	self  map[int32][]int32 // by node of the forest: indexes into out for what is at the node,
+	below map[int32][]int32 // and for what is at it or below
+}
+
+// ownPeak is the place of an own peak.
+type ownPeak struct {
+	sums *Sums
+	node int32
+}
+
+func newBuilder(ctx context.Context, s *Source, q *Query, more ...field) (*builder, error) {
+	if q.By == ByStack {
+		line := *q
+		line.By = ByLine
+		q = &line
+	}
+	a, err := newAsk(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	n, err := a.nodeSums(true, more...)
+	if err != nil {
+		return nil, err
+	}
+	return &builder{n: n, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
+}
+
+func (b *builder) outline(shape Shape, trim Trim) *Outline {
+	if shape == Down {
+		return b.downwards([]int32{0}, trim)
+	}
+	var list []item
+	for n := range int32(len(b.n.parent)) {
+		if !b.n.self.isZero(n) {
+			list = append(list, item{n, n})
+		}
+	}
+	return b.upwards(list, false, trim)
+}
+
+// downwards makes the tree of everything below some nodes of the forest together.
+func (b *builder) downwards(from []int32, trim Trim) *Outline {
+	x := b.explorer(trim, b.n.total)
+	for _, n := range from {
+		x.items = append(x.items, item{n, n})
+	}
+	return x.run()
+}
+
+// upwards makes the tree of the paths from nodes of the forest to its root. deep says that a node's values include
+// those below it.
+func (b *builder) upwards(list []item, deep bool, trim Trim) *Outline {
+	if trim.Depth == 0 && trim.Nodes == 0 {
+		trim.Depth = b.stepLimit(list)
+	}
+	values := b.n.self
+	if deep {
+		values = b.n.total
+	}
+	x := b.explorer(trim, values)
+	x.up, x.deep, x.items = true, deep, list
+	return x.run()
+}
+
+// stepLimit returns how many levels a tree of callers can have; 0: all.
+func (b *builder) stepLimit(list []item) int {
+	level := make([]int, len(b.n.parent))
+	for n := 1; n < len(level); n++ {
+		level[n] = level[b.n.parent[n]] + 1
+	}
+	depths := make([]int, len(list))
+	for i, s := range list {
+		depths[i] = level[max(s.next, 0)]
+	}
+	return profile.DepthLimit(depths, maxSteps, 100)
+}
+
+// item is a node of the forest whose values count in a branch, and, upwards, where the path from it goes on.
+type item struct{ origin, next int32 }
+
+// branch is a node of a tree that may be added to an outline: all of its values are those of items in a row.
+type branch struct {
+	from, to int32 // in the explorer's items
+	parent   int32 // in the outline
+	group    int32
+	level    int32
+	number   int32  // branches are numbered as they are found
+	rank     uint64 // those with the largest are added first
+}
+
+// explorer makes an outline. It adds the branch with the largest rank, finds those below it, and so on. No branch is
+// looked into before it is added, so a small outline of a large forest takes little.
+//
+// The items of a branch are sorted by where they go on, so that the branches below it are parts of them; upwards, they
+// even stay in place. So there are never more items than nodes in the forest.
+type explorer struct {
+	b       *builder
+	trim    Trim
+	up      bool
+	deep    bool
+	values  *Sums // of items
+	rankOf  []uint64
+	least   float64 // branches with a smaller rank are left out
+	items   []item
+	sorted  []item  // memory for split
+	count   []int32 // of items, by group; 0 outside of split
+	order   []int32 // memory for split
+	waiting branches
+	found   int32
+	groups  []int32 // by group: index into the outline's plus 1
+	out     *Outline
+}
+
+func (b *builder) explorer(trim Trim, values *Sums) *explorer {
+	x := &explorer{b: b, trim: trim, values: values, count: make([]int32, len(b.n.groups)),
+		groups: make([]int32, len(b.n.groups))}
+	if m := b.n.a.Metrics[0]; len(fieldsOf[m]) == 1 || m == OwnPeak || m == Recycling {
+		x.rankOf = values.column(fieldsOf[m][0])
+	}
+	x.out = &Outline{Self: values.empty(), Total: values.empty(), FoldedTotal: values.empty()}
+	return x
+}
+
+// run makes the outline of all items.
+func (x *explorer) run() *Outline {
+	root := branch{to: int32(len(x.items)), parent: -1, group: -1}
+	for _, name := range x.trim.Below {
+		root = x.follow(root, name)
+	}
+	root.parent, root.level = -1, 0
+	if m := x.b.n.a.Metrics[0]; m != OwnPeak && m != Recycling {
+		x.least = x.trim.Share * float64(x.rank(&root))
+	}
+	limit := x.trim.Nodes
+	if limit <= 0 {
+		limit = math.MaxInt32
+	}
+	x.waiting.push(root)
+	for len(x.waiting) > 0 && len(x.out.Parent) < limit {
+		x.add(x.waiting.pop())
+	}
+	for i := range x.waiting {
+		x.fold(&x.waiting[i])
+	}
+	return x.out
+}
+
+// follow returns the branch below another one that has a name; it has no items and no group if there is none.
+func (x *explorer) follow(at branch, name string) branch {
+	_, parts := x.split(&at)
+	best := branch{group: -1}
+	for _, p := range parts {
+		g := &x.b.n.groups[p.group]
+		if (g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)) && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
+			best = p
+		}
+	}
+	return best
+}
+
+// add adds a branch to the outline, and those below it to the ones that wait.
+func (x *explorer) add(at branch) {
+	o, node := x.out, int32(len(x.out.Parent))
+	group := int32(-1)
+	if at.group >= 0 {
+		if x.groups[at.group] == 0 {
+			o.Groups = append(o.Groups, x.b.n.groups[at.group])
+			x.groups[at.group] = int32(len(o.Groups))
+		}
+		group = x.groups[at.group] - 1
+	}
+	o.Parent, o.Group, o.Folded = append(o.Parent, at.parent), append(o.Group, group), append(o.Folded, 0)
+	for _, s := range []*Sums{o.Self, o.Total, o.FoldedTotal} {
+		s.grow()
+	}
+	x.sum(o.Total, node, x.values, x.items[at.from:at.to])
+	x.want(o.Total, node, !x.up || x.deep, x.items[at.from:at.to])
+	ends, parts := x.split(&at)
+	if x.up {
+		x.sum(o.Self, node, x.values, ends)
+		x.want(o.Self, node, x.deep, ends)
+	} else {
+		x.sum(o.Self, node, x.b.n.self, ends)
+		x.want(o.Self, node, false, ends)
+	}
+	for i := range parts {
+		p := &parts[i]
+		p.parent, p.level = node, at.level+1
+		switch {
+		case x.isZero(p):
+		case float64(p.rank) < x.least, x.trim.Depth > 0 && int(at.level) >= x.trim.Depth:
+			x.fold(p)
+		default:
+			x.waiting.push(*p)
+		}
+	}
+}
+
+// fold counts a branch as one that its parent lacks.
+func (x *explorer) fold(p *branch) {
+	x.out.Folded[p.parent]++
+	x.sum(x.out.FoldedTotal, p.parent, x.values, x.items[p.from:p.to])
+}
+
+// split divides the items of a branch into those that end there and the branches below it.
+func (x *explorer) split(at *branch) (ends []item, parts []branch) {
+	list := x.items[at.from:at.to]
+	start := at.from
+	if x.up {
+		// Those that end come first.
+		n := 0
+		for i := range list {
+			if list[i].next <= 0 {
+				list[i], list[n] = list[n], list[i]
+				n++
+			}
+		}
+		ends, start = list[:n], at.from+int32(n)
+	} else {
+		ends, start = list, int32(len(x.items))
+		for _, s := range list {
+			for _, n := range x.b.n.below(s.origin) {
+				x.items = append(x.items, item{n, n})
+			}
+		}
+	}
+	end := at.to
+	if !x.up {
+		end = int32(len(x.items))
+	}
+	list = x.items[start:end]
+	x.order = x.order[:0]
+	for _, s := range list {
+		g := x.b.n.group[s.next]
+		if x.count[g] == 0 {
+			x.order = append(x.order, g)
+		}
+		x.count[g]++
+	}
+	for _, g := range x.order {
+		n := x.count[g]
+		parts = append(parts, branch{from: start, to: start + n, group: g, number: x.found})
+		x.found++
+		x.count[g] = start // where its next item goes
+		start += n
+	}
+	first := end - int32(len(list))
+	x.sorted = append(x.sorted[:0], list...)
+	for _, s := range x.sorted {
+		g := x.b.n.group[s.next]
+		if x.up {
+			s.next = x.b.n.parent[s.next]
+		}
+		list[x.count[g]-first] = s
+		x.count[g]++
+	}
+	for i, g := range x.order {
+		x.count[g] = 0
+		parts[i].rank = x.rank(&parts[i])
+	}
+	return ends, parts
+}
+
+// sum adds up a row of sums for items.
+func (x *explorer) sum(to *Sums, node int32, from *Sums, list []item) {
+	for k, f := range from.fields {
+		col := from.cols[k]
+		n := to.cols[k][node]
+		if fieldTable[f].most {
+			for _, s := range list {
+				n = max(n, col[s.origin])
+			}
+		} else {
+			for _, s := range list {
+				n += col[s.origin]
+			}
+		}
+		to.cols[k][node] = n
+	}
+	if from.variances != nil {
+		for _, s := range list {
+			to.variances[node] = to.variances[node].Plus(from.variances[s.origin])
+		}
+	}
+}
+
+// rank returns by what branches are ordered: the first metric.
+func (x *explorer) rank(p *branch) (n uint64) {
+	list := x.items[p.from:p.to]
+	if x.rankOf != nil {
+		for _, s := range list {
+			n += x.rankOf[s.origin]
+		}
+		return n
+	}
+	all := x.values.empty()
+	all.grow()
+	x.sum(all, 0, x.values, list)
+	v := all.Values(0)
+	n, _ = x.b.n.a.Metrics[0].Integer(&v)
+	return n
+}
+
+// isZero reports whether nothing was counted in a branch.
+func (x *explorer) isZero(p *branch) bool {
+	if p.rank != 0 {
+		return false
+	}
+	return !slices.ContainsFunc(x.items[p.from:p.to], func(s item) bool { return !x.values.isZero(s.origin) })
+}
+
+// want requests the own peak of what is at the origins of items or, if below is set, at or below them.
+func (x *explorer) want(s *Sums, node int32, below bool, list []item) {
+	b := x.b
+	if !b.n.a.ownPeaks || x.trim.Selves && s == x.out.Total && !x.up {
+		return
+	}
+	at := b.self
+	if below {
+		at = b.below
+	}
+	for _, n := range list {
+		at[n.origin] = append(at[n.origin], int32(len(b.out)))
+	}
+	b.out = append(b.out, ownPeak{s, node})
+}
+
+// ownPeaks determines what was requested of outlines, and sorts them if own peaks are their order.
+func (b *builder) ownPeaks(list ...*Outline) error {
+	a := b.n.a
+	if !a.ownPeaks {
+		return nil
+	}
+	up := make([]int32, len(b.n.parent)) // by node: the nearest node above with a request
+	for n, p := range b.n.parent {
+		if up[n] = -1; p >= 0 {
+			if up[n] = up[p]; len(b.below[p]) > 0 {
+				up[n] = p
+			}
+		}
+	}
+	p := newPeaks(a, b.n.cells, b.n.nodes, func(n int32) []int32 {
+		list := slices.Clone(b.self[n])
+		for ; n >= 0; n = up[n] {
+			list = append(list, b.below[n]...)
+		}
+		return list
+	})
+	for _, o := range b.out {
+		p.want(&o.sums.column(fieldOwnPeak)[o.node])
+	}
+	if err := p.find(); err != nil {
+		return err
+	}
+	if m := a.Metrics[0]; m == OwnPeak || m == Recycling {
+		for _, o := range list {
+			o.sort(m)
+		}
+	}
+	return nil
+}
+
+// sort sorts siblings anew, by a metric. Parents stay before their children.
+func (o *Outline) sort(m Metric) {
+	ranks := make([]float64, len(o.Parent))
+	for i := range ranks {
+		v := o.Total.Values(i)
+		ranks[i] = m.Of(&v, 1e9)
+	}
+	kids := o.Children()
+	order := []int32{0}
+	for i := 0; i < len(order); i++ {
+		list := kids(order[i])
+		slices.SortStableFunc(list, func(a, b int32) int {
+			switch {
+			case ranks[a] > ranks[b]:
+				return -1
+			case ranks[a] < ranks[b]:
+				return 1
+			}
+			return 0
+		})
+		order = append(order, list...)
+	}
+	to := make([]int32, len(order))
+	for i, n := range order {
+		to[n] = int32(i)
+	}
+	parent, group, folded := slices.Clone(o.Parent), slices.Clone(o.Group), slices.Clone(o.Folded)
+	for i, n := range order {
+		if o.Group[i], o.Folded[i], o.Parent[i] = group[n], folded[n], -1; n > 0 {
+			o.Parent[i] = to[parent[n]]
+		}
+	}
+	for _, s := range []*Sums{o.Self, o.Total, o.FoldedTotal} {
+		old := s.clone()
+		for k := range s.cols {
+			for i, n := range order {
+				s.cols[k][i] = old.cols[k][n]
+			}
+		}
+		for i := range s.variances {
+			s.variances[i] = old.variances[order[i]]
+		}
+	}
+}
+
+// Children returns a function that returns the children of a node, in order.
+func (o *Outline) Children() func(node int32) []int32 {
+	first := make([]int32, len(o.Parent)+1)
+	for _, p := range o.Parent[1:] {
+		first[p+1]++
+	}
+	for i := range o.Parent {
+		first[i+1] += first[i]
+	}
+	next, list := slices.Clone(first), make([]int32, len(o.Parent)-1)
+	for n := 1; n < len(o.Parent); n++ {
+		p := o.Parent[n]
+		list[next[p]] = int32(n)
+		next[p]++
+	}
+	return func(node int32) []int32 { return list[first[node]:first[node+1]] }
+}
+
+// branches is a heap: the branch to be added next is the first.
+type branches []branch
+
+// before reports whether a branch is added before another one.
+func (h branches) before(i, j int) bool {
+	if h[i].rank != h[j].rank {
+		return h[i].rank > h[j].rank
+	}
+	return h[i].number < h[j].number
+}
+
+func (h *branches) push(b branch) {
+	*h = append(*h, b)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h.before(i, up) {
+			return
+		}
+		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
+		i = up
+	}
+}
+
+func (h *branches) pop() branch {
+	old := *h
+	top, n := old[0], len(old)-1
+	old[0] = old[n]
+	*h = old[:n]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= n {
+			return top
+		}
+		if down+1 < n && h.before(down+1, down) {
+			down++
+		}
+		if !h.before(down, i) {
+			return top
+		}
+		old[i], old[down] = old[down], old[i]
+		i = down
+	}
+}
