@@ -78,37 +78,42 @@ const answers: Record<string, object> = {
     resident: null,
     samples: { peak_rss_bytes: 4096, peak_rss_time_ns: 1e9 },
   },
-  top: {
+  function: {
     rows: [
-      {
-        group: { function: "f", file: "/src/f.cc", line: 8, module: "/bin/x", offset: "" },
-        self: { peak: 300, "peak-blocks": 3 },
-      },
-      {
-        group: { function: "", file: "", line: 0, module: "/bin/x", offset: "0x12" },
-        self: { peak: 200, "peak-blocks": 2 },
-      },
-      {
-        group: { function: "main", file: "", line: 0, module: "/bin/x", offset: "" },
-        self: { peak: 0, "peak-blocks": 0 },
-      },
+      { group: { function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
+      { group: { function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
+      { group: { function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
+    ],
+  },
+  line: {
+    rows: [
+      { group: { function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
+      { group: { function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
+      { group: { function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
     ],
   },
   timeline: { times_ns: [0, 1e9, 2e9], most_live_bytes: [0, 400, 500], resident_bytes: [null, 4096] },
 };
 
-test("the first answer is put together from four questions, one after the other", async () => {
+/** The question of a path; of a table, what it is by. */
+function questionOf(path: string): string {
+  const [, question = "", query = ""] = /^r\/[^/]*\/(\w+)(.*)/.exec(path) ?? [];
+  return question === "top" ? (new URLSearchParams(query).get("by") ?? "") : question;
+}
+
+test("the first answer is put together from several questions, one after the other", async () => {
   const asked: string[] = [];
   let running = 0;
   const first = await askFirstAnswer(async (path) => {
     assert.equal(++running, 1);
     await Promise.resolve();
     running--;
-    const [, question = ""] = /^r\/a%2Fb\/(\w+)/.exec(path) ?? [];
+    assert.ok(path.startsWith("r/a%2Fb/"), path);
+    const question = questionOf(path);
     asked.push(question);
     return columns(answers[question] ?? assert.fail(path));
   }, "a/b");
-  assert.deepEqual(asked, ["about", "report", "top", "timeline"]);
+  assert.deepEqual(asked, ["about", "report", "function", "line", "timeline"]);
   const { tookMs, ...rest } = first;
   assert.ok(tookMs >= 0);
   assert.deepEqual(rest, {
@@ -137,7 +142,7 @@ test("columns that do not belong together are refused", async () => {
   const wrong = { ...answers, timeline: { times_ns: [0, 1], most_live_bytes: [1], resident_bytes: [] } };
   await assert.rejects(
     askFirstAnswer(async (path) => {
-      const [, question = ""] = /^r\/a\/(\w+)/.exec(path) ?? [];
+      const question = questionOf(path);
       return columns((wrong as typeof answers)[question] ?? {});
     }, "a"),
     TypeError,
@@ -147,8 +152,8 @@ test("columns that do not belong together are refused", async () => {
 test("what a recording does not have is missing, and the rest is there", async () => {
   const refused = new Fault("refused", "calls were only counted", "top");
   const answer = async (path: string) => {
-    const [, question = ""] = /^r\/a\/(\w+)/.exec(path) ?? [];
-    if (question === "top" || question === "timeline") throw refused;
+    const question = questionOf(path);
+    if (question === "function" || question === "timeline") throw refused;
     return columns(answers[question] ?? {});
   };
   const first = await askFirstAnswer(answer, "a");
@@ -176,7 +181,7 @@ test("of counted calls only the allocations are known", async () => {
 test("estimates and sums are marked as such", async () => {
   const about = { ...answers["about"], sampled: true, merged: true };
   const first = await askFirstAnswer(async (path) => {
-    const [, question = ""] = /^r\/a\/(\w+)/.exec(path) ?? [];
+    const question = questionOf(path);
     return columns(question === "about" ? about : (answers[question] ?? {}));
   }, "a");
   assert.deepEqual([first.basis, first.live?.atNs], ["estimated", undefined]);

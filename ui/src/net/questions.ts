@@ -45,8 +45,11 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
   const counted = report.totals.events === 0 ? report.counts : undefined;
   if (counted && counted.rows > 0) return { ...ofCounts(about, report, counted), tookMs: performance.now() - begin };
   const metric: MetricName[] = ["peak", "peak-blocks"];
-  const top = { by: "function", metric, self: true, hide: passing, limit: 5 } as const;
-  const holders = await part(async () => holdersOf(await put("top", top)));
+  const most = { metric, self: true, hide: passing };
+  const holders = await part(async () => {
+    const functions = await put("top", { ...most, by: "function", limit: 5 });
+    return holdersOf(functions, await put("top", { ...most, by: "line", limit: 200 }));
+  });
   const levels = await part(async () => levelsOf((await put("timeline", { steps: 400 })) as Timeline));
   const { peak, leaked, totals } = report;
   return {
@@ -194,16 +197,27 @@ function residentPeak(report: Report): Peak | undefined {
   return bytes === null || atNs === null ? undefined : { bytes, atNs };
 }
 
-export function holdersOf(top: Top): Holder[] {
-  const { rows } = top;
-  const holders = Array.from({ length: rows.rows }, (_, i) => ({
-    name: rows.group.function.at(i) || placeOf(rows.group.module.at(i), rows.group.offset.at(i)),
-    file: rows.group.file.at(i),
-    line: rows.group.line[i] || 0,
-    module: rows.group.module.at(i),
-    bytes: rows.self["peak"]?.[i] || 0,
-    blocks: rows.self["peak-blocks"]?.[i] || 0,
-  }));
+/** The functions with the most; beside each, its line that has the most, if that is among the lines. */
+function holdersOf({ rows: functions }: Top, { rows: lines }: Top): Holder[] {
+  const key = (function_: string, module: string) => JSON.stringify([function_, module]);
+  const lineOf = new Map<string, number>(); // the first row of a function, which has the most
+  for (let i = 0; i < lines.rows; i++) {
+    const of = key(lines.group.function.at(i), lines.group.module.at(i));
+    if (!lineOf.has(of)) lineOf.set(of, i);
+  }
+  const holders = Array.from({ length: functions.rows }, (_, i) => {
+    const name = functions.group.function.at(i);
+    const module = functions.group.module.at(i);
+    const line = name === "" ? -1 : (lineOf.get(key(name, module)) ?? -1);
+    return {
+      name: name || placeOf(module, functions.group.offset.at(i)),
+      file: lines.group.file.at(line),
+      line: lines.group.line[line] || 0,
+      module,
+      bytes: functions.self["peak"]?.[i] || 0,
+      blocks: functions.self["peak-blocks"]?.[i] || 0,
+    };
+  });
   return holders.filter(({ bytes }) => bytes > 0);
 }
 

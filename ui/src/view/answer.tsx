@@ -175,7 +175,7 @@ function Holders({ part, total }: { part: Part<Holder[]>; total: number }) {
           <tr key={i}>
             <td>
               <Name text={h.name} />
-              <div class="quiet">
+              <div class="quiet" title={visible(h.file || h.module).slice(0, 1000)}>
                 <Name text={location(h.file, h.line) || base(h.module) || "unknown"} limit={60} />
               </div>
             </td>
