@@ -251,8 +251,8 @@ func (s *server) stop() (memory float64) {
 func uiSection(all []*uiMeasured) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, %d times each, about "+
-		"random ranges. Wall time in ms, with the transfer. Machine: %s. In bold: worse than its goal.\n\n| question | goal |",
-		uiHeading, uiRounds, machine())
+		"random ranges. Wall time in ms, with the transfer. Machine: %s. In bold: worse than its goal.\n\n"+
+		"| question | goal |", uiHeading, uiRounds, machine())
 	rule := "|---|--:|"
 	for _, m := range all {
 		fmt.Fprintf(&b, " %s: median | 95th percentile | kB |", m.name)
