@@ -19,6 +19,8 @@ const module = "github.com/heaptap/heaptap/"
 // (docs/design/0001-data-flow.md).
 var mayImport = map[string][]string{
 	"agent":                      {},
+	"ui":                         {},
+	"internal/licenses":          {"../ui"},
 	"internal/clock":             {},
 	"internal/private":           {},
 	"internal/event":             {},
@@ -141,7 +143,6 @@ var mayImport = map[string][]string{
 	"internal/notes":             {"private", "run"},
 	"internal/serve":             {},
 	"internal/browser":           {},
-	"ui":                         {},
 	"internal/spelling":          {},
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
@@ -191,7 +192,7 @@ var mayImport = map[string][]string{
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
 		"flagfile", "recording/repair", "namesource", "owncode", "run", "cachedir", "recording/atlas", "api",
-		"browser", "serve", "../ui",
+		"browser", "serve", "../ui", "licenses",
 	},
 	"tests/browser":           {"serve", "../tests/need"},
 	"tests/programs":          {"event", "recording", "../tests/count"},
