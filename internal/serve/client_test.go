@@ -64,8 +64,10 @@ func TestDeadlines(t *testing.T) {
 		{"HEAD", "/", "localhost", "", "time time "},
 		{"GET", "/api/", "localhost", "", "time time write time flush time write time flush time "},
 		{"POST", "/api/", "localhost", "", "time time write time flush time write time flush time "},
-		{"POST", "/api/", "localhost", "x", "time read:true read:false time write time flush time write time flush time "},
-		{"POST", "/auth", "localhost", "x", "time read:true time write time "}, // not JSON; what is left is not waited for
+		{"POST", "/api/", "localhost", "x",
+			"time read:true read:false time write time flush time write time flush time "},
+		// Not JSON; what is left is not waited for.
+		{"POST", "/auth", "localhost", "x", "time read:true time write time "},
 	} {
 		r := httptest.NewRequest(x.method, x.path, strings.NewReader(x.body))
 		r.Host = x.host
