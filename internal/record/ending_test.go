@@ -113,7 +113,9 @@ func TestEndedUnannounced(t *testing.T) {
 	main := make(chan int, 1)
 	r := &run{main: mainProcess{started: main}}
 	o := &source{pid: 4711}
-	o.members = []*member{{Life: &procs.Life{PID: 4711, Replaced: true}}, {Life: &procs.Life{PID: 4712, Replaced: true}}}
+	for _, pid := range []int{4711, 4712} {
+		o.members = append(o.members, &member{Life: &procs.Life{PID: pid, Replaced: true}})
+	}
 	now := time.Now()
 	if _, known := r.statusOf(o, 0, now); known {
 		t.Error("the end of a program that may be the target is not waited for")
