@@ -47,8 +47,12 @@ picture: build ## draw the README's picture, docs/example/bookshop.svg, from a r
 agent: ## build the agent's library from its C sources and note what it was built from
 	tools/agent.sh build
 
+.PHONY: ui
+ui: ## build the web app, ui/dist, from its sources (needs node and npm)
+	tools/ui.sh build
+
 .PHONY: lint
-lint: ## check form and suspicious code in Go, C and shell; check the committed library against its sources
+lint: ## check form and suspicious code in Go, C, TypeScript and shell; check what is built and committed
 	tools/setup.sh lint
 	@echo "gofmt"; test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
 	$(GO) vet ./...
@@ -59,6 +63,7 @@ lint: ## check form and suspicious code in Go, C and shell; check the committed 
 	@echo "shellcheck"; git ls-files '*.sh' .ci/run | xargs shellcheck
 	tools/agent.sh check
 	tools/demo/build.sh check
+	tools/ui.sh check
 
 PACKAGES = $(GO) list ./... | grep -v /tests/
 # Tests of whole commands, which take 4.5 times as long with -race.
@@ -144,6 +149,12 @@ bench-big: ## record 10^9 events (minutes) and measure what a big recording answ
 bench-short: ## measure a script of short commands (half a minute); writes docs/performance.md
 	tools/setup.sh bench
 	$(GO) run ./bench -short -o docs/performance.md
+
+# UI: the recordings; for example one of 10^9 events, of a program with many stacks, and of a large compilation.
+.PHONY: bench-ui
+bench-ui: ## measure what the web app asks, of the recordings UI="FILE..."; writes docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -o docs/performance.md -ui $(UI)
 
 .PHONY: clean
 clean: ## remove what was built

@@ -37,6 +37,8 @@ func run() error {
 		"and write its section of the page only")
 	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
 		"page only")
+	ui := flag.Bool("ui", false, "instead, ask the recordings that are named as arguments what the web app asks, and "+
+		"write its section of the page only")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
@@ -69,6 +71,9 @@ func run() error {
 			return err
 		}
 		return writeSection(*out, bigHeading, g.section())
+	}
+	if *ui {
+		return b.askUI(*out, flag.Args())
 	}
 	if *short {
 		s, missing, err := b.runScript(*reps)
@@ -136,6 +141,9 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	} else {
 		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
 			bigUnmeasured), keptSection(string(old), scriptHeading, ""))
+		if kept := keptSection(string(old), uiHeading, ""); kept != "" {
+			page = withSection(page, uiHeading, kept)
+		}
 	}
 	if out == "" {
 		return page, nil

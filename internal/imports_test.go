@@ -19,6 +19,8 @@ const module = "github.com/heaptap/heaptap/"
 // (docs/design/0001-data-flow.md).
 var mayImport = map[string][]string{
 	"agent":                      {},
+	"ui":                         {},
+	"internal/licenses":          {"../ui"},
 	"internal/clock":             {},
 	"internal/private":           {},
 	"internal/event":             {},
@@ -39,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/recording": {
 		"event", "tally", "private", "lru", "recording/column", "recording/block", "recording/inorder",
 	},
-	"internal/run":                  {"event", "private", "recording"},
+	"internal/run":                  {"event", "private", "recording", "recording/timetravel"},
 	"internal/recording/repair":     {"event", "recording"},
 	"internal/recording/timetravel": {"event", "recording", "recording/block", "recording/inorder"},
 	"internal/recording/atlas": {
@@ -81,7 +83,8 @@ var mayImport = map[string][]string{
 	"internal/query/querytest":     {"query", "profile/profiletest"},
 	"internal/profile/profiletest": {"event", "profile", "recording", "tally"},
 	"internal/query": {
-		"event", "lru", "timeref", "tally", "recording", "profile", "recording/atlas", "recording/timetravel", "run",
+		"event", "lru", "timeref", "tally", "recording", "profile", "recording/atlas", "recording/timetravel",
+		"run",
 	},
 	"internal/check":         {"query", "escape", "humanize", "owncode", "profile"},
 	"internal/export":        {"event", "profile", "query", "recording"},
@@ -140,7 +143,6 @@ var mayImport = map[string][]string{
 	"internal/notes":             {"private", "run"},
 	"internal/serve":             {},
 	"internal/browser":           {},
-	"ui":                         {},
 	"internal/spelling":          {},
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
@@ -189,8 +191,8 @@ var mayImport = map[string][]string{
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
-		"flagfile", "recording/repair", "namesource", "owncode", "run", "cachedir", "recording/atlas", "api", "browser",
-		"serve", "../ui",
+		"flagfile", "recording/repair", "namesource", "owncode", "run", "cachedir", "recording/atlas", "api",
+		"browser", "serve", "../ui", "licenses",
 	},
 	"tests/browser":           {"serve", "../tests/need"},
 	"tests/programs":          {"event", "recording", "../tests/count"},

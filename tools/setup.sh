@@ -46,7 +46,7 @@ lint) needs="git:git clang-format:clang-format shellcheck:shellcheck gcc:gcc" ;;
 test)
 	needs="git:git gcc:gcc g++:g++ clang:clang nm:binutils addr2line:binutils python3:python3 sqlite3:sqlite3
 		objcopy:binutils xmllint:libxml2-utils callgrind_annotate:valgrind heaptrack_print:heaptrack
-		protoc:protobuf-compiler node:nodejs npm:npm xz:xz-utils chromium:chromium jeprof:libjemalloc-dev
+		protoc:protobuf-compiler xz:xz-utils jeprof:libjemalloc-dev
 		redis-server:redis-server redis-benchmark:redis-tools rustc:rustc llvm-dwp:llvm bwrap:bubblewrap
 		ffmpeg:ffmpeg heaptrack:heaptrack make:make /usr/bin/time:time bash:bash
 		valgrind:valgrind dwz:dwz llvm-symbolizer:llvm jq:jq curl:curl"
@@ -65,6 +65,8 @@ bench)
 	exit 2
 	;;
 esac
+# What make lint builds again only where node is, except in CI.
+[ "$for_" != lint ] || [ -z "${CI-}" ] || needs="$needs node:nodejs npm:npm"
 
 packages=()
 want() { # program package
@@ -127,6 +129,13 @@ fi
 if ! command -v clickhouse-server >/dev/null 2>&1; then
 	{ installs && apt clickhouse-server; } || echo "missing: clickhouse-server; its tests are skipped" >&2
 fi
+# node, for the tests of the web app and for viewers that check exports; a browser, for those of the pages.
+for need in node:nodejs npm:npm chromium:chromium; do
+	command -v "${need%%:*}" >/dev/null 2>&1 || { installs && apt "${need#*:}"; } ||
+		echo "missing: ${need#*:}; its tests are skipped" >&2
+done
+command -v npm >/dev/null 2>&1 || exit 0
+tools/ui.sh install || echo "npm cannot install what the web app needs: its tests are skipped" >&2
 # Viewers that check exports.
 viewers=()
 for p in speedscope hyparquet hyparquet-compressors; do
@@ -136,4 +145,10 @@ if [ ${#viewers[@]} -gt 0 ]; then
 	echo "installing by npm: ${viewers[*]}"
 	npm install -g --silent "${viewers[@]}" >/dev/null ||
 		echo "npm cannot install ${viewers[*]}: their tests are skipped" >&2
+fi
+# What drives a browser.
+if [ ! -e tests/browser/node_modules/playwright-core ]; then
+	echo "installing by npm, in tests/browser: playwright-core"
+	npm ci --prefix tests/browser --ignore-scripts --silent >/dev/null ||
+		echo "npm cannot install playwright-core: the tests with a browser are skipped" >&2
 fi

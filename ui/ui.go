@@ -1,4 +1,4 @@
-// Package ui embeds the web app.
+// Package ui embeds the web app. What it embeds is built from src by build.mjs and committed: docs/design/0017.
 package ui
 
 import (
@@ -16,4 +16,13 @@ func Files() fs.FS {
 		panic(err) // the folder is embedded
 	}
 	return files
+}
+
+// Licenses returns the names, versions and licences of the packages that the app contains.
+func Licenses() string {
+	text, err := dist.ReadFile("dist/licenses.txt")
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	return string(text)
 }

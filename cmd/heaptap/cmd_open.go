@@ -35,8 +35,8 @@ type openFlags struct {
 
 func (o *openFlags) add(f *pflag.FlagSet) {
 	f.IntVar(&o.Port, "port", 0, "listen on port `N`; 0: a free one")
-	f.StringVar(&o.Address, "listen", "127.0.0.1", "listen on `ADDRESS`. With any but this machine's own 127.0.0.1 and "+
-		"::1, anyone who reaches the port and has the code can read the recordings, and nothing is encrypted")
+	f.StringVar(&o.Address, "listen", "127.0.0.1", "listen on `ADDRESS`. With any but 127.0.0.1 and ::1, anyone who "+
+		"reaches the port and has the code can read the recordings, and nothing is encrypted; it needs --allow-host")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "`NAME` or address by which browsers may call this server, besides "+
 		"localhost; may be repeated")
 	f.BoolVar(&o.readOnly, "read-only", false, "write no notes")
@@ -158,8 +158,8 @@ func titleOf(args []string) string {
 func (o *openFlags) invite(cmd *cobra.Command, server *serve.Server, what string) {
 	out := cmd.OutOrStdout()
 	print := func() {
-		fmt.Fprintf(out, "%s  %s (open it within %d s; Enter: another address, Ctrl-C: end)\n", server.Invitation(), what,
-			serve.CodeLife/time.Second)
+		fmt.Fprintf(out, "%s  %s (open it within %.0f s; Enter: another address, Ctrl-C: end)\n", server.Invitation(),
+			what, serve.CodeLife.Seconds())
 	}
 	program, why := browser.Find(os.Getenv, exec.LookPath)
 	switch {
@@ -169,7 +169,8 @@ func (o *openFlags) invite(cmd *cobra.Command, server *serve.Server, what string
 		sayTo(cmd)(why.Error() + ": no browser is started")
 		print()
 	default:
-		fmt.Fprintf(out, "%s  %s (in the browser; Enter: an address for another one, Ctrl-C: end)\n", server.Address(), what)
+		fmt.Fprintf(out, "%s  %s (in the browser; Enter: an address for another one, Ctrl-C: end)\n", server.Address(),
+			what)
 		program.Open(server.Invitation(), func(err error) {
 			if err != nil && !server.Redeemed() {
 				sayTo(cmd)(fmt.Sprintf("%s: %v; open this address yourself", program[0], err))

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
@@ -8,7 +10,7 @@ import (
 )
 
 func newPsCommand() *cobra.Command {
-	var all bool
+	var all, timeline bool
 	q := &queryFlags{}
 	cmd := &cobra.Command{
 		Use:   "ps [flags] [RUN]",
@@ -19,15 +21,20 @@ bytes, how long it ran, its process id, its name and what it works on, and how i
 not with status 0. Programs with less than a tenth of the largest resident set are folded into one
 line, unless they started others; --all shows them.
 
+With --timeline, each program's line shows when it ran and how its live bytes developed, all on one
+axis of time; a column's height is the most that was live in it, as a share of the program's peak.
+
 Without RUN it is the last run made here. The other commands take one program with --process: its
 process id, its name, or what it works on.`,
 		Example: `  heaptap ps
   heaptap ps make.4711.htap
+  heaptap ps --timeline --all make.4711.htap
   heaptap report --process 'cc1plus*' make.4711.htap`,
 		Args: oneRun,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "show small processes, too")
+	f.BoolVar(&timeline, "timeline", false, "show how the live bytes of each process developed")
 	f.BoolVar(&q.json, "json", false, "print one JSON object, with every program")
 	q.looks(f)
 	_ = f.MarkHidden("exact")
@@ -41,10 +48,21 @@ process id, its name, or what it works on.`,
 			return err
 		}
 		defer r.Close()
-		if q.json {
-			return answer.Write(cmd.OutOrStdout(), answer.NewRun(r))
+		a := answer.NewRun(r)
+		if timeline {
+			levels, err := r.Levels(cmd.Context())
+			if levels == nil && err != nil {
+				return err
+			}
+			a.AddLevels(levels)
+			if err != nil {
+				fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: ps: %v\n", err)
+			}
 		}
-		return view.Run(cmd.OutOrStdout(), answer.NewRun(r), all, look)
+		if q.json {
+			return answer.Write(cmd.OutOrStdout(), a)
+		}
+		return view.Run(cmd.OutOrStdout(), a, all, look)
 	}
 	return cmd
 }

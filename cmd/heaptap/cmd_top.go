@@ -33,7 +33,7 @@ docs/queries.md has the exact definitions.`,
 	q.grouped(cmd, query.ByFunction, query.Peak, query.Bytes, query.Leaked)
 	q.stacks(cmd.Flags(), false)
 	f := cmd.Flags()
-	f.StringVar(&sorting.Sort, "sort", "", "sort by this `METRIC` of --metric, or by name; default: by the first metric")
+	f.StringVar(&sorting.Sort, "sort", "", "sort by this `METRIC` of --metric, or by name; default: the first metric")
 	f.BoolVar(&sorting.Self, "self", false, "sort by self")
 	f.BoolVar(&sorting.Reverse, "reverse", false, "show the last rows first")
 	f.StringVar(&sorting.Match, "match", "", "show rows whose name contains this `TEXT`, in upper or lower case, or "+

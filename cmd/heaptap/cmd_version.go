@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/heaptap/heaptap/internal/licenses"
 )
 
 // release is set by the linker for released binaries: -ldflags "-X main.release=1.2.3".
@@ -40,12 +43,16 @@ func version() string {
 }
 
 func newVersionCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, asLicenses bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asLicenses {
+				_, err := io.WriteString(cmd.OutOrStdout(), licenses.Text())
+				return err
+			}
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]string{
 					"version": version(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
@@ -57,5 +64,6 @@ func newVersionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&asLicenses, "licenses", false, "list what this program contains, with the licences")
 	return cmd
 }

@@ -71,7 +71,8 @@ var effects = map[string][]effect{
 	"regions": {
 		{[]string{"sort", "limit", "skip"}, without("trace"), "with --trace, which has all regions in order"},
 	},
-	"agent": {{[]string{"output"}, without("install"), "with --install"}},
+	"version": {{[]string{"json"}, without("licenses"), "with --licenses, which is text"}},
+	"agent":   {{[]string{"output"}, without("install"), "with --install"}},
 }
 
 // gateEffects are those of the flags that set limits.

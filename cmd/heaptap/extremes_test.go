@@ -37,6 +37,7 @@ var extremeCommands = map[string][]string{
 	"log":        {"FILE", "--json FILE"},
 	"memory":     {"FILE", "--json FILE", "--limit 0 --exact FILE", "--at 50% FILE"},
 	"mismatches": {"FILE", "--json FILE", "--limit 0 --frames 0 --exact FILE"},
+	"open":       nil, // goes on until Ctrl-C; internal/api has the answers
 	"pack":       {"-o OUT FILE"},
 	"ps":         {"FILE", "--json FILE"},
 	"push":       nil, // see TestExtremePush
@@ -46,6 +47,7 @@ var extremeCommands = map[string][]string{
 	"report":     {"FILE", "--json FILE", "--json=flat FILE", "--top 0 FILE", "--frames 0 FILE"},
 	"runs":       nil, // takes a folder
 	"scrub":      {"--functions -o OUT FILE"},
+	"serve":      nil, // as open
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
 	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},

@@ -84,6 +84,7 @@ func newRootCommand(commands []func() *cobra.Command) *cobra.Command {
 made it. It needs no recompilation, no root and no change to the program.`,
 		Example: `  heaptap run ./server --port 8080        # record; at the end: a summary, and server.4711.htap
   heaptap report server.4711.htap         # peak, leaks, temporaries and hot spots as text
+  heaptap open server.4711.htap           # the same in the browser
   heaptap report --json server.4711.htap  # the same for programs`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -36,7 +36,8 @@ func newSession(t *testing.T, env string, args ...string) *session {
 	if out, err := record.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd.Env = append(cmd.Env, "BROWSER=", "DISPLAY=", "WAYLAND_DISPLAY=", "SSH_CONNECTION=", "SSH_CLIENT=", "SSH_TTY=", env)
+	cmd.Env = append(cmd.Env, "BROWSER=", "DISPLAY=", "WAYLAND_DISPLAY=", "SSH_CONNECTION=", "SSH_CLIENT=", "SSH_TTY=",
+		env)
 	s := &session{t: t, cmd: cmd}
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -249,6 +249,7 @@ DEBUGINFOD_URLS       servers that are asked, by build id, for debug information
 HEAPTAP_OWN           patterns of own code and of libraries, separated by commas: --own and --library
 HEAPTAP_LIBRARY       of all commands that show call stacks (heaptap help frames)
 HEAPTAP_CONFIG        a file of flags, for heaptap run; the others read own and library from it
+BROWSER               the command by which heaptap open shows an address
 COLUMNS               the width of text that does not go to a terminal, 80 to 250
 NO_COLOR              no colours; --color always overrides it
 TERM                  dumb: no colours

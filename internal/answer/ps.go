@@ -43,6 +43,27 @@ type RunProgram struct {
 	LeakedBytes       int64    `json:"leaked_bytes"`
 	Events            uint64   `json:"events"`
 	LostEvents        uint64   `json:"lost_events"`
+	// Levels is how the program's memory developed, if that was requested.
+	Levels *RunLevels `json:"levels,omitempty"`
+}
+
+// RunLevels is how the memory of a program developed, in up to 64 steps of about equal time from its start to its end.
+type RunLevels struct {
+	TimesNS  []int64 `json:"times_ns"`       // the end of each step, since the program's start
+	Live     []int64 `json:"live_bytes"`     // the most in the step
+	Resident []int64 `json:"resident_bytes"` // likewise
+}
+
+// AddLevels adds how the memory of each program developed, in the order of Programs.
+func (x *Run) AddLevels(list []run.Levels) {
+	for i, levels := range list[:min(len(list), len(x.Programs))] {
+		l := &RunLevels{TimesNS: []int64{}, Live: []int64{}, Resident: []int64{}}
+		for _, v := range levels {
+			l.TimesNS, l.Live = append(l.TimesNS, v.Time), append(l.Live, v.Live)
+			l.Resident = append(l.Resident, max(v.Resident, 0))
+		}
+		x.Programs[i].Levels = l
+	}
 }
 
 // NewRun describes a run.

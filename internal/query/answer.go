@@ -58,6 +58,7 @@ type ask struct {
 	prepared  *Range          // see prepare
 	moved     *moments        // of an answer from an atlas; else nil
 	funcs     funcs
+	joined    *joinedFuncs // finds functions, instead of funcs; nil: funcs does
 }
 
 func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {

@@ -1,9 +1,15 @@
 package query
 
 import (
+	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 // BenchmarkQuestions asks the recording named by HEAPTAP_RECORDING questions that only its events answer.
@@ -44,6 +50,74 @@ func BenchmarkQuestions(b *testing.B) {
 			}
 			b.ReportMetric(float64(cpu()-from)/float64(b.N)/float64(last-first), "cpu-ns/event")
 		})
+	}
+}
+
+// BenchmarkTimeline asks the recording named by HEAPTAP_RECORDING for timelines in 400 steps: of all and of random
+// parts, at first and once the blocks of events are known. It reports the median and the 99th percentile.
+func BenchmarkTimeline(b *testing.B) {
+	path := os.Getenv("HEAPTAP_RECORDING")
+	if path == "" {
+		b.Skip("HEAPTAP_RECORDING is not set")
+	}
+	s, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	first, last := s.Reader.Cuts()
+	ask := func(b *testing.B, q *Query, rough bool) {
+		if _, err := Timeline(b.Context(), s, q, 400, rough); err != nil {
+			b.Fatal(err)
+		}
+	}
+	part := func(b *testing.B, rng *rand.Rand) *Query {
+		span := max(uint64(float64(last-first)*math.Pow(10, -4*rng.Float64())), 1)
+		from := first + rng.Uint64N(last-first-span+1)
+		return &Query{Range: &Range{From: from, To: from + span}}
+	}
+	for _, known := range []bool{false, true} {
+		for _, rough := range []bool{true, false} {
+			for _, whole := range []bool{true, false} {
+				name := "whole"
+				if !whole {
+					name = "part"
+				}
+				if rough {
+					name += "-rough"
+				}
+				if known {
+					name += "-known"
+				}
+				b.Run(name, func(b *testing.B) {
+					rng := rand.New(rand.NewPCG(1, 1))
+					var wall []time.Duration
+					from := cpu()
+					for b.Loop() {
+						if !known {
+							s.timeline = timetravel.Timeline{}
+						}
+						q := &Query{}
+						if !whole {
+							q = part(b, rng)
+						}
+						begin := time.Now()
+						ask(b, q, rough)
+						wall = append(wall, time.Since(begin))
+					}
+					slices.Sort(wall)
+					b.ReportMetric(float64(cpu()-from)/float64(len(wall))/1e6, "cpu-ms")
+					b.ReportMetric(wall[len(wall)/2].Seconds()*1e3, "p50-ms")
+					b.ReportMetric(wall[len(wall)*99/100].Seconds()*1e3, "p99-ms")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+		if !known {
+			if err := PrepareTimeline(b.Context(), s, func(int, int) {}); err != nil {
+				b.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type count struct {
 
 	// Whether these are requested. They need events outside of the range, or fields that are not always read.
 	live, peak, leaked, copied, time bool
+	sumsOnly                         bool // none of them is, and no own peaks are
 
 	refFrom, refTo uint64 // allocations of the range
 
@@ -44,11 +45,15 @@ func (a *ask) newCount(c *cells) (*count, error) {
 		peak: a.perBlock && a.q.wants(Peak, PeakBlocks), leaked: a.q.wants(Leaked, LeakedBlocks),
 		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs),
 		kept: a.kept()}
+	k.sumsOnly = !k.live && !k.peak && !k.leaked && !k.copied && !k.time && !a.ownPeaks
 	if k.live {
 		k.begin, k.end = a.first, max(k.end, a.At)
 	}
 	if k.peak {
 		k.begin, k.end = a.first, max(k.end, a.PeakAt)
+	}
+	if k.sumsOnly && a.q.By == ByAllocation && a.From == a.first {
+		a.joined = &joinedFuncs{}
 	}
 	var err error
 	if k.leaked {
@@ -108,18 +113,33 @@ type blockCount struct {
 	own    Values // what the runtime keeps
 	times  blockTimes
 	copies blockReallocs
+	// If stacks do not matter: by label, the index of its cell plus 1.
+	byLabel [128]uint32
+	funcs   blockFuncs
 }
 
 // collect is a collector.
 func (k *count) collect(b recording.Stretch) (observer, func()) {
-	label := k.labeler(b)
 	s := &blockCount{count: k, c: cellsPool.Get().(*cells), before: b.First < k.From && k.begin < k.From}
 	s.began = !s.before
+	var label labeler
+	if k.joined != nil {
+		s.funcs = blockFuncs{newNearFuncs(b), b.FirstAlloc, waitingPool.Get().(*[]waiting)}
+		label = s.funcs.labeler
+	} else {
+		label = k.labeler(b)
+	}
 	if s.times.timer = k.timer; k.time {
 		s.times.allocs = *timedPool.Get().(*[]timed)
 	}
 	var last, at uint32 // the label of the previous event, if stacks do not matter; the index of its cell plus 1
+	var labels []uint32
 	observe := func(b *recording.Batch, counts []bool) {
+		labels = label(b, labels)
+		if k.sumsOnly {
+			s.sums(b, counts, labels)
+			return
+		}
 		for i := range b.Events {
 			n, ref, e := b.First+uint64(i), b.Refs[i], &b.Events[i]
 			in := k.From <= n && n < k.To
@@ -129,14 +149,14 @@ func (k *count) collect(b recording.Stretch) (observer, func()) {
 				}
 				continue
 			}
-			l := label(ref, e)
+			l := labels[i]
 			if n < k.begin {
 				continue
 			}
 			number := uint32(0) // index of the cell in which the event counts, plus 1
 			if counts[i] {
 				if number = at; at == 0 || l != last || !k.noStacks {
-					number = s.c.number(k.stack(e), l) + 1
+					number = s.cell(e, l) + 1
 					last, at = l, number
 				}
 				s.add(&s.c.list[number-1], n, ref, e, in)
@@ -153,6 +173,45 @@ func (k *count) collect(b recording.Stretch) (observer, func()) {
 		}
 	}
 	return observe, func() { k.add(s, b.First+b.Events > k.From) }
+}
+
+// sums counts the events of a batch if all that is requested is what they did.
+func (b *blockCount) sums(batch *recording.Batch, counts []bool, labels []uint32) {
+	if batch.First+uint64(len(batch.Events)) <= b.From {
+		return
+	}
+	from := max(b.From, batch.First) - batch.First
+	to := min(b.To-batch.First, uint64(len(batch.Events)))
+	for i := from; i < to; i++ {
+		e := &batch.Events[i]
+		if labels[i] == olderFunc && b.joined != nil && e.Kind == event.Free {
+			*b.funcs.list = append(*b.funcs.list, waiting{*e, batch.Refs[i], counts[i]})
+			continue
+		}
+		if !counts[i] {
+			continue
+		}
+		c := &b.c.list[b.cell(e, labels[i])]
+		if e.Kind == event.Alloc {
+			c.alloc(e)
+			if b.depths != nil && b.noStacks {
+				c.Depth = max(c.Depth, b.depths.Of(e.Stack))
+			}
+		} else {
+			c.free(e)
+		}
+	}
+}
+
+// cell returns the index of an event's cell.
+func (b *blockCount) cell(e *event.Event, label uint32) uint32 {
+	if !b.noStacks || label >= uint32(len(b.byLabel)) {
+		return b.c.number(b.stack(e), label)
+	}
+	if b.byLabel[label] == 0 {
+		b.byLabel[label] = b.c.number(0, label) + 1
+	}
+	return b.byLabel[label] - 1
 }
 
 // add counts an event; in says whether it is in the range.
@@ -229,6 +288,9 @@ func (l *level) follow(o level, fresh, counts bool) {
 
 // add adds the sums of the next block of events. within says whether the block has a part of the range.
 func (k *count) add(s *blockCount, within bool) {
+	if k.joined != nil {
+		k.joined.resolve(&s.funcs, func(e *event.Event, of event.Func) { s.c.list[s.cell(e, uint32(of))].free(e) })
+	}
 	if within && !s.began {
 		s.begin()
 	}

@@ -174,6 +174,9 @@ func ranks(s *Sums, m Metric) []float64 {
 
 // isZero reports whether all requested metrics of a row are 0.
 func (r *rows) isZero(i int32) bool {
+	if r.total.isZero(i) && r.self.isZero(i) {
+		return true
+	}
 	row := r.row(i)
 	return r.n.a.isZero(&row)
 }

@@ -1,6 +1,9 @@
 package query
 
 import (
+	"math"
+	"sync"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -45,15 +48,80 @@ func (f *funcs) collect(b recording.Stretch) (observer, func()) {
 	}
 }
 
-func (f *funcs) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
+func (f *funcs) labeler(b recording.Stretch) labeler {
 	near, far := newNearFuncs(b), f.far[b.First]
-	return func(ref uint64, e *event.Event) uint32 {
-		of, ok := near.observe(ref, e)
-		if !ok && len(far) > 0 {
-			of, far = far[0], far[1:]
+	return func(b *recording.Batch, memory []uint32) []uint32 {
+		labels := labelsOf(b, memory)
+		for i := range labels {
+			e := &b.Events[i]
+			if e.Kind > event.Free {
+				continue
+			}
+			of, ok := near.observe(b.Refs[i], e)
+			if !ok && len(far) > 0 {
+				of, far = far[0], far[1:]
+			}
+			labels[i] = uint32(of)
 		}
-		return uint32(of)
+		return labels
 	}
+}
+
+// joinedFuncs finds the functions in the same scan that counts: the deallocations of older blocks wait until the blocks
+// of events before are done. That saves a scan, where the order of events does not matter.
+type joinedFuncs struct{ live liveFuncs }
+
+// olderFunc is the label of blocks that were allocated in an earlier block of events.
+const olderFunc = math.MaxUint32
+
+// waiting is a deallocation whose block's function is not known yet.
+type waiting struct {
+	event.Event
+	ref    uint64
+	counts bool
+}
+
+// waitingPool pools lists of waiting deallocations.
+var waitingPool = sync.Pool{New: func() any { return new([]waiting) }}
+
+// blockFuncs has the functions of one block of events.
+type blockFuncs struct {
+	near  *nearFuncs
+	first uint64     // its first allocation
+	list  *[]waiting // nil: functions are found in a scan of their own
+}
+
+// labeler is a labeler for which blocks are older if they are not of this block of events.
+func (f *blockFuncs) labeler(b *recording.Batch, memory []uint32) []uint32 {
+	labels := labelsOf(b, memory)
+	for i := range labels {
+		e := &b.Events[i]
+		if e.Kind > event.Free {
+			continue
+		}
+		of, ok := f.near.observe(b.Refs[i], e)
+		if labels[i] = uint32(of); !ok {
+			labels[i] = olderFunc
+		}
+	}
+	return labels
+}
+
+// resolve passes on the deallocations that wait, once the blocks of events before are done.
+func (j *joinedFuncs) resolve(f *blockFuncs, take func(e *event.Event, of event.Func)) {
+	for i := range *f.list {
+		w := &(*f.list)[i]
+		if of := j.live.take(w.ref); w.counts {
+			take(&w.Event, of)
+		}
+	}
+	for i, of := range f.near.of {
+		if of != event.FuncUnknown {
+			j.live.set(f.first+uint64(i), of)
+		}
+	}
+	*f.list = (*f.list)[:0]
+	waitingPool.Put(f.list)
 }
 
 // nearFuncs keeps the functions of the blocks that one block of events allocates, until they are freed.

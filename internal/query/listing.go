@@ -118,7 +118,7 @@ func (q *Query) Key() string {
 	part("ignore", q.Ignore != nil, q.Ignore)
 	part("hide", q.Hide != nil, q.Hide)
 	part("runtime", q.Runtime, "")
-	part("rough", q.Rough > 0, q.Rough)
+	part("rough", q.Rough != 0, q.Rough)
 	part("by", true, q.By)
 	part("metrics", true, q.metrics())
 	return b.String()
@@ -187,26 +187,41 @@ func (l *Listing) order(o Order) []int32 {
 	if ok {
 		return list
 	}
-	r := l.rows
-	list = slices.Clone(r.order)
+	list = slices.Clone(l.rows.order)
 	if o.Name {
-		names := l.names()
-		name := func(i int32) string {
-			if r.nodes != nil {
-				i = r.n.group[r.nodes[i]]
-			}
-			return names[i]
-		}
-		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(name(a), name(b)) })
+		place := l.alphabet()
+		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(place[a], place[b]) })
 	} else {
-		sums := r.total
+		sums := l.rows.total
 		if o.Self {
-			sums = r.self
+			sums = l.rows.self
 		}
 		rank := ranks(sums, o.Metric)
 		slices.SortStableFunc(list, func(a, b int32) int { return cmp.Compare(rank[b], rank[a]) })
 	}
 	l.orders[o] = list
+	return list
+}
+
+// alphabet returns the place of each row's name in alphabetical order; equal names have the same place. The name of a
+// call stack is that of its innermost frame.
+func (l *Listing) alphabet() []int32 {
+	names, r := l.names(), l.rows
+	sorted := slices.Clone(names)
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
+	groups := make([]int32, len(names))
+	for i, name := range names {
+		place, _ := slices.BinarySearch(sorted, name)
+		groups[i] = int32(place)
+	}
+	if r.nodes == nil {
+		return groups
+	}
+	list := make([]int32, len(r.nodes))
+	for i, n := range r.nodes {
+		list[i] = groups[r.n.group[n]]
+	}
 	return list
 }
 

@@ -129,9 +129,10 @@ func TestListingsAreKept(t *testing.T) {
 		{}, {By: ByLine}, {Metrics: []Metric{Live}}, {Metrics: []Metric{Live, Bytes}}, {Metrics: []Metric{Bytes, Live}},
 		{Range: &Range{2, 40}}, {Range: &Range{2, 41}}, {At: &at}, {At: &other}, {Processes: []int{1}},
 		{Threads: []uint32{0}}, {Threads: []uint32{1}}, {Threads: []uint32{}}, {Sizes: &Interval{1, 9}},
-		{Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}}, {Modules: []string{"x"}},
+		{Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}},
+		{Modules: []string{"x"}},
 		{Focus: regexp.MustCompile("a")}, {Ignore: regexp.MustCompile("a")}, {Hide: regexp.MustCompile("a")},
-		{Runtime: true},
+		{Runtime: true}, {Rough: 1},
 	}
 	seen := make(map[string]int)
 	for i, q := range queries {

@@ -45,6 +45,7 @@ type crossings struct {
 	total  Values
 	places hashed // index in list plus 1
 	unseen hashed // the same for unseen blocks
+	last   int    // index in list of the latest crossing
 }
 
 func newCrossings(ctx context.Context, s *Source, q *Query) (*crossings, error) {
@@ -87,6 +88,13 @@ func (c *crossings) collect(recording.Stretch) (observer, func()) {
 }
 
 func (c *crossings) add(x Crossing) {
+	if c.last < len(c.list) { // mostly, the next block takes the same way
+		if v := &c.list[c.last]; v.Allocated == x.Allocated && v.Freed == x.Freed && v.Unseen == x.Unseen {
+			v.Blocks += x.Blocks
+			v.Bytes += x.Bytes
+			return
+		}
+	}
 	places := &c.places
 	if x.Unseen {
 		places = &c.unseen
@@ -95,8 +103,10 @@ func (c *crossings) add(x Crossing) {
 	if *p == 0 {
 		c.list = append(c.list, x)
 		*p = uint32(len(c.list))
+		c.last = len(c.list) - 1
 		return
 	}
+	c.last = int(*p - 1)
 	c.list[*p-1].Blocks += x.Blocks
 	c.list[*p-1].Bytes += x.Bytes
 }

@@ -143,6 +143,8 @@ type activity struct {
 	funcs   [event.FuncCount]uint64
 	unseen  uint64
 	threads map[uint32]*tally.Thread
+	latest  *tally.Thread // of the event before; nil: there is none
+	of      uint32        // its thread
 }
 
 func (a *activity) observe(e *event.Event) {
@@ -150,10 +152,13 @@ func (a *activity) observe(e *event.Event) {
 	if f := e.Func; f < event.FuncCount && (e.Kind == event.Alloc || e.Flags&event.Realloc == 0) {
 		a.funcs[f] += n // both events of a realloc are one call
 	}
-	t := a.threads[e.Thread]
-	if t == nil {
-		t = &tally.Thread{}
-		a.threads[e.Thread] = t
+	t := a.latest
+	if t == nil || a.of != e.Thread {
+		if t = a.threads[e.Thread]; t == nil {
+			t = &tally.Thread{}
+			a.threads[e.Thread] = t
+		}
+		a.latest, a.of = t, e.Thread
 	}
 	switch {
 	case e.Kind == event.Alloc:

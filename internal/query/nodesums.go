@@ -76,7 +76,7 @@ func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
 
 // sumsOfStacks reports whether the answer is added up from sums of whole stacks, which need no cells.
 func (a *ask) sumsOfStacks() bool {
-	return (a.Plan == FromTally || a.Plan == FromSummaries) && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
+	return a.Plan != FromEvents && !a.perBlock && !a.ownPeaks && !a.q.wants(Depth) && !a.q.wants(mappingMetrics...)
 }
 
 // fromSums adds up the tally or summaries, and what was live at the moments of the query.
@@ -85,7 +85,7 @@ func (n *nodeSums) fromSums(fields []field) error {
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
 	var live, peak []timetravel.Live
-	counted := a.Plan == FromTally || a.whole
+	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if counted {
 		for i := range a.sum.Stacks {
 			if a.stacks.keep(a.sum.Stacks[i].ID) {
@@ -93,26 +93,26 @@ func (n *nodeSums) fromSums(fields []field) error {
 			}
 		}
 	} else if slices.ContainsFunc(fields, field.ofChanges) {
-		sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
+		list, err := a.changes()
 		if err != nil {
 			return err
 		}
-		changes = slices.DeleteFunc(sum.List(), func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
+		changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
 	}
-	at := func(cut uint64) ([]timetravel.Live, error) {
-		list, err := timetravel.LiveAt(a.ctx, a.Reader, cut)
-		return slices.DeleteFunc(list, func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }), err
-	}
-	var err error
+	leave := func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
-		if live, err = at(a.At); err != nil {
+		list, err := a.liveThen()
+		if err != nil {
 			return err
 		}
+		live = slices.DeleteFunc(list, leave)
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
-		if peak, err = at(a.PeakAt); err != nil {
+		list, err := a.liveAtPeak()
+		if err != nil {
 			return err
 		}
+		peak = slices.DeleteFunc(list, leave)
 	}
 	stack := func(i int) uint32 {
 		if i < len(whole) {

@@ -32,9 +32,9 @@ type Trim struct {
 	// the most of the first metric are chosen. By own peaks, which are known only later, those with the most bytes
 	// allocated.
 	Nodes int
-	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If several
-	// groups have the name, the one with the most of the first metric is meant. The tree is the one below the path, with
-	// the node at its end as the root; without such a path, the root has nothing. A Sandwich ignores it.
+	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If
+	// several groups have the name, the one with the most of the first metric is meant. The tree is the one below the
+	// path, with the node at its end as the root; without such a path, the root has nothing. A Sandwich ignores it.
 	Below []string
 	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
 	Selves bool
@@ -225,7 +225,8 @@ func (x *explorer) follow(at branch, name string) branch {
 	best := branch{group: -1}
 	for _, p := range parts {
 		g := &x.b.n.groups[p.group]
-		if (g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)) && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
+		named := g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)
+		if named && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
 			best = p
 		}
 	}

@@ -194,13 +194,14 @@ func (p *peaks) follow(all int32) error {
 		part := make(levels, n)
 		before := b.First < a.From && begin < a.From
 		in := !before
+		var labels []uint32
 		observe := func(b *recording.Batch, counts []bool) {
+			labels = label(b, labels)
 			for i := range b.Events {
 				n, e := b.First+uint64(i), &b.Events[i]
 				if e.Kind > event.Free {
 					continue
 				}
-				l := label(b.Refs[i], e)
 				if !counts[i] || n < begin {
 					continue
 				}
@@ -208,7 +209,7 @@ func (p *peaks) follow(all int32) error {
 					in = true
 					part.begin()
 				}
-				if i := p.c.find(a.stack(e), l); i >= 0 {
+				if i := p.c.find(a.stack(e), labels[i]); i >= 0 {
 					part.move(p.list[i], e, in)
 				}
 			}

@@ -132,30 +132,71 @@ func (a *ask) prepare(from, to uint64) error {
 			return err
 		}
 	}
-	if a.q.By != ByAllocation {
+	if a.q.By != ByAllocation || a.joined != nil {
 		return nil
 	}
 	a.funcs = funcs{}
 	return a.scanAll(a.first, to, 0, a.funcs.collect)
 }
 
-// labeler returns a function that returns the group of an event's block; 0 if blocks are not grouped. It must be called
-// for all allocations and deallocations of the block of events, in order.
-func (a *ask) labeler(b recording.Stretch) func(ref uint64, e *event.Event) uint32 {
+// labeler returns the groups of the blocks of a batch's events; 0 if blocks are not grouped. It uses memory for the
+// result if there is room. Of an event without a block, the group may be any.
+type labeler func(b *recording.Batch, memory []uint32) []uint32
+
+// labeler returns a labeler of one block of events. It must be called for all of its batches, in order.
+func (a *ask) labeler(b recording.Stretch) labeler {
 	switch a.q.By {
 	case ByThread:
-		return func(_ uint64, e *event.Event) uint32 {
-			if e.Kind == event.Alloc {
-				return e.Thread
-			}
-			return e.BornBy
-		}
+		return labelThreads
 	case BySizeClass:
-		return func(_ uint64, e *event.Event) uint32 { return uint32(bits.Len64(e.Size)) }
+		return labelSizes
 	case ByAllocation:
 		return a.funcs.labeler(b)
 	case ByRegion, ByRegionName:
-		return a.regions().ofEvent
+		regions := a.regions()
+		return func(b *recording.Batch, memory []uint32) []uint32 {
+			labels := labelsOf(b, memory)
+			for i := range labels {
+				if e := &b.Events[i]; e.Kind <= event.Free {
+					labels[i] = regions.ofEvent(b.Refs[i], e)
+				}
+			}
+			return labels
+		}
 	}
-	return func(uint64, *event.Event) uint32 { return 0 }
+	return func(b *recording.Batch, memory []uint32) []uint32 {
+		labels := labelsOf(b, memory)
+		clear(labels)
+		return labels
+	}
+}
+
+// labelsOf returns a slice of an arbitrary value for each event, in memory if there is room.
+func labelsOf(b *recording.Batch, memory []uint32) []uint32 {
+	if n := len(b.Events); cap(memory) >= n {
+		return memory[:n]
+	}
+	return make([]uint32, len(b.Events))
+}
+
+// labelThreads is the labeler of the threads that allocated the blocks.
+func labelThreads(b *recording.Batch, memory []uint32) []uint32 {
+	labels := labelsOf(b, memory)
+	for i := range labels {
+		if e := &b.Events[i]; e.Kind == event.Alloc {
+			labels[i] = e.Thread
+		} else {
+			labels[i] = e.BornBy
+		}
+	}
+	return labels
+}
+
+// labelSizes is the labeler of classes of sizes.
+func labelSizes(b *recording.Batch, memory []uint32) []uint32 {
+	labels := labelsOf(b, memory)
+	for i := range labels {
+		labels[i] = uint32(bits.Len64(b.Events[i].Size))
+	}
+	return labels
 }

@@ -82,6 +82,9 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 		return a.developMerged(out, m, max(n, 1), top)
 	}
 	a.times(out, max(n, 1))
+	if top <= 0 && a.stacks == nil && !a.q.filtersBlocks() {
+		return a.developProcess(out, roughly)
+	}
 	a.noStacks = q.By.ofBlocks()
 	c, err := a.chooseRows(out, top, rank)
 	if err != nil {
@@ -117,10 +120,7 @@ const shortStep = 1 << 18
 
 // times divides the range into steps of equal time.
 func (a *ask) times(out *Series, n int) {
-	for i := range n + 1 {
-		i := int64(i)
-		out.Times = append(out.Times, a.Begin+a.Span/int64(n)*i+a.Span%int64(n)*i/int64(n))
-	}
+	out.Times = stepTimes(a.Begin, a.Span, n)
 	out.Cuts, out.Top = make([]uint64, n+1), make([]uint64, n+1)
 	out.Cuts[0], out.Cuts[n] = a.From, a.To
 }
@@ -288,14 +288,12 @@ func (d *developing) collect(b recording.Stretch) (observer, func()) {
 	var list []*blockStep
 	var p *blockStep
 	var cells places // of p
+	var labels []uint32
 	last := len(d.out.Times) - 1
 	observe := func(b *recording.Batch, counts []bool) {
+		labels = label(b, labels)
 		for i := range b.Events {
 			n, e := b.First+uint64(i), &b.Events[i]
-			l := uint32(0)
-			if e.Kind <= event.Free {
-				l = label(b.Refs[i], e)
-			}
 			if n < d.begin {
 				continue
 			}
@@ -304,7 +302,7 @@ func (d *developing) collect(b recording.Stretch) (observer, func()) {
 				list = append(list, p)
 			}
 			if counts[i] {
-				p.observe(p.point(&cells, d.stack(e), l), e)
+				p.observe(p.point(&cells, d.stack(e), labels[i]), e)
 			}
 		}
 	}

@@ -395,6 +395,7 @@ func TestDamaged(t *testing.T) {
 			_, _ = Flat(t.Context(), s, q)
 			_, _ = BottomUp(t.Context(), s, q, Trim{})
 			_, _ = Develop(t.Context(), s, q, 10, 3)
+			_, _ = Timeline(t.Context(), s, q, 1+i%20, i%3 == 0)
 			_, _ = Distribute(t.Context(), s, q)
 		}
 	}

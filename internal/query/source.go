@@ -7,6 +7,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/run"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -19,6 +20,8 @@ type Source struct {
 	first   uint64 // cuts at which the events begin and end
 	last    uint64
 	mu      sync.Mutex // protects Profile's frames, which are resolved on first use
+
+	timeline timetravel.Timeline
 
 	runtimeOnce sync.Once
 	runtimeMade stackSet

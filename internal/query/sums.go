@@ -47,7 +47,7 @@ const (
 	fieldMapped
 	fieldMappedPeak
 	fieldMappedResident
-	fieldOwnPeak // never summed up: package peaks fills it in
+	fieldOwnPeak // never summed up: type peaks finds it
 	fieldCells   // how many cells there are
 	fieldCount
 )
@@ -105,7 +105,8 @@ var fieldTable = [fieldCount]fieldInfo{
 		func(s *tally.Stack) uint64 { return s.Bytes }),
 	fieldZeroSize: number(func(v *Values) *uint64 { return &v.ZeroSize },
 		func(s *tally.Stack) uint64 { return s.ZeroSize }),
-	fieldMinSize: least(func(v *Values) *uint64 { return &v.MinSize }, func(v *Values) *uint64 { return &v.Allocations },
+	fieldMinSize: least(func(v *Values) *uint64 { return &v.MinSize },
+		func(v *Values) *uint64 { return &v.Allocations },
 		func(s *tally.Stack) uint64 {
 			if s.Allocations == 0 {
 				return 0

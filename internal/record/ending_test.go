@@ -106,3 +106,29 @@ int main(int argc, char **argv)
 	childtest.Ready(t, cmd, "yes")
 	return cmd.Process.Pid
 }
+
+// TestEndedUnannounced has a program that ends before the recorder knows that it is the target: its end waits for that.
+func TestEndedUnannounced(t *testing.T) {
+	t.Parallel()
+	main := make(chan int, 1)
+	r := &run{main: mainProcess{started: main}}
+	o := &source{pid: 4711}
+	for _, pid := range []int{4711, 4712} {
+		o.members = append(o.members, &member{Life: &procs.Life{PID: pid, Replaced: true}})
+	}
+	now := time.Now()
+	if _, known := r.statusOf(o, 0, now); known {
+		t.Error("the end of a program that may be the target is not waited for")
+	}
+	if _, known := r.statusOf(o, 1, now); !known {
+		t.Error("the end of a forked child is waited for")
+	}
+	if _, known := r.statusOf(o, 0, now.Add(-2*statusPatience)); !known {
+		t.Error("the end of a program is waited for without limit")
+	}
+	close(main)
+	r.checkMain()
+	if _, known := r.statusOf(o, 0, now); !known {
+		t.Error("the end of a program is waited for although there is no target")
+	}
+}

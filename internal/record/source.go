@@ -121,11 +121,14 @@ func (o *source) sendEndings(r *run) {
 
 // statusOf is how a process has ended that is gone: the target as heaptap has seen it, others as the kernel says, or
 // else as they have said themselves. A process that executes another program by now has not ended. known is false while
-// the target's status, which is waited for since a moment, may still come.
+// the target's status, which is waited for since a moment, may still come, or the news that this is the target: a short
+// program ends before it.
 func (r *run) statusOf(o *source, slot uint32, since time.Time) (status Status, known bool) {
 	m := o.members[slot]
 	known = true
 	switch {
+	case slot == 0 && !r.main.known && time.Since(since) < statusPatience:
+		return Status{}, false
 	case m.Replaced:
 		return Status{}, true
 	case o.main && slot == 0:

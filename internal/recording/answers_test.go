@@ -3,6 +3,7 @@ package recording_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,15 @@ func questions(r *recording.Reader, n uint64) (list []reply) {
 			series = append(series, append(byStack(l), recording.Change{Allocs: cut}))
 		})
 		add(series, err, "series %d to %d", from, to)
+		begin, err := r.TimeAt(from)
+		end, failed := r.TimeAt(to)
+		if err = errors.Join(err, failed); err == nil {
+			var line timetravel.Timeline
+			var steps []timetravel.LevelStep
+			steps, _, err = line.Steps(ctx, r, from, to, []int64{begin, begin/2 + end/2, end},
+				timetravel.Precision{Least: true})
+			add(steps, err, "timeline %d to %d", from, to)
+		}
 	}
 	for _, cut := range []uint64{n / 3, n - n/4, n} {
 		live, err := timetravel.LiveAt(ctx, r, cut)

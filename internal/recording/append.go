@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording/block"
@@ -96,6 +97,10 @@ func writeTable[T any](a *appender, typ blockType, list *[]T, t *column.Table[T]
 	for len(all) > 0 && a.err == nil {
 		n := min(len(all), tableRows)
 		t.Encode(a.pay, all[:n])
+		for a.pay.TooLong() && n > 1 { // of long names
+			n /= 2
+			t.Encode(a.pay, all[:n])
+		}
 		if a.block(typ, a.pay.Bytes()) == nil {
 			all = all[n:]
 		}
@@ -162,7 +167,11 @@ func (a *appender) cut(n int) (lost uint64, ok bool) {
 // counts appends the statistics of the events so far.
 func (a *appender) counts(s *tally.Summary) error {
 	a.pay.Reset()
-	a.pay.Column(colTally, s.Marshal())
+	id := colTally
+	for piece := range slices.Chunk(s.Marshal(), column.MaxLength) {
+		a.pay.Column(id, piece)
+		id++
+	}
 	return a.block(blockTally, a.pay.Bytes())
 }
 

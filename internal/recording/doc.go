@@ -162,8 +162,9 @@
 // sections and resident pages are there only for modules of which they are known, and variables only for the largest
 // ones.
 //
-// The tally's payload has an empty head and one column, 2: package tally's binary form of a summary. Its numbers are
-// those of the events; a reader that has them need not read the events.
+// The tally's payload has an empty head. Its column 2 is package tally's binary form of a summary; if that is longer
+// than a column may be, columns 3, 4 and so on continue it. Its numbers are those of the events; a reader that has them
+// need not read the events.
 //
 // # Events
 //

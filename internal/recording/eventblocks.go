@@ -119,6 +119,26 @@ func (e *EventBlocks) decodeWith(d *block.Decoder, i int, yield block.Yield) (mo
 	return more || err != nil, err
 }
 
+// Level is how much is live at a cut within a block, and what happened before it in the block. Times are in ns.
+type Level = block.Level
+
+// Levels passes levels of block i to at: one at its beginning, one at each stop that at then returns, and one at its
+// end. A stop is before the first event with that number in the block, or with a later time than that, in ns. Levels
+// reads only what this needs.
+func (e *EventBlocks) Levels(i int, at func(*Level) (number uint64, time int64)) error {
+	d := e.decoder()
+	defer e.decoders.Put(d)
+	unit := uint64(e.file.header.quantum)
+	return e.open(d, i, func() error {
+		return d.Levels(func(l *Level) (number, time uint64) {
+			v := *l
+			v.Time, v.Next = v.Time*unit, v.Next*unit
+			number, t := at(&v)
+			return number, uint64(max(t, 0)) / unit
+		})
+	})
+}
+
 // open reads block i for something to be decoded from it.
 func (e *EventBlocks) open(d *block.Decoder, i int, decode func() error) error {
 	b := &e.list[i]

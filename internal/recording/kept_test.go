@@ -92,8 +92,8 @@ func TestMoves(t *testing.T) {
 			}
 			bytes, cut, err := timetravel.PeakBetween(t.Context(), r, from, to)
 			if err != nil || bytes != uint64(most) || cut != at {
-				t.Fatalf("seed %d, peak between %d and %d: %d at %d, want %d at %d: %v", seed, from, to, bytes, cut, most,
-					at, err)
+				t.Fatalf("seed %d, peak between %d and %d: %d at %d, want %d at %d: %v", seed, from, to, bytes, cut,
+					most, at, err)
 			}
 		}
 		if err := r.Close(); err != nil {
@@ -109,7 +109,8 @@ func TestMoves(t *testing.T) {
 func TestMomentsOfLongBlocks(t *testing.T) {
 	t.Parallel()
 	for _, gap := range []int64{200, 1 << 45} {
-		events := []event.Event{alloc(1000, 1, 1), alloc(1000+gap, 1, 2), alloc(1000+2*gap, 2, 3), alloc(1000+2*gap, 2, 3)}
+		events := []event.Event{alloc(1000, 1, 1), alloc(1000+gap, 1, 2), alloc(1000+2*gap, 2, 3),
+			alloc(1000+2*gap, 2, 3)}
 		r, err := recording.Open(writeBlocks(t, event.Process{PID: 1}, &recording.Ending{}, events))
 		if err != nil {
 			t.Fatal(err)

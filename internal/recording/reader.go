@@ -195,9 +195,13 @@ func (r *Reader) loadEnding(p []byte) error {
 }
 
 func (r *Reader) loadTally(s *column.Set) error {
-	b, err := s.Unpack(colTally, nil)
-	if err != nil {
-		return err
+	var b []byte
+	for id := colTally; id != 0 && s.Has(id); id++ { // 0: there is no number left
+		piece, err := s.Unpack(id, nil)
+		if err != nil {
+			return err
+		}
+		b = append(b, piece...)
 	}
 	t, err := tally.Unmarshal(b)
 	if err != nil {

@@ -26,6 +26,8 @@
 //	{"n": 3, "now": Program}    what has changed of program 3: fields that are missing stay
 //	{"over": true}              all programs have ended and all is written; another line after it says otherwise
 //
+// A Program's "levels", of how its memory developed, are base64 of varints; see Levels.
+//
 // While the recorder lives, it holds a lock on the index (fcntl, F_OFD_SETLK), and readers take the lines up to the
 // first one that is not whole. Without the lock, a line that is not whole, or a missing last line, is damage; then
 // readers look at the pack and at the recordings, too.

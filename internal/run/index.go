@@ -114,7 +114,7 @@ func (x *index) take(line []byte) error {
 		}
 		old := &x.programs[*l.N]
 		p := *old
-		p.Command, p.Packed = nil, nil // their memory may be another reader's
+		p.Command, p.Packed = nil, nil // their memory may be another reader's; that of Levels is never changed
 		if err := json.Unmarshal(l.Now, &p); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -72,6 +73,9 @@ func (r *Run) writeProgram(w io.Writer, i int) error {
 	p.Packed = nil
 	if p.Member == "" {
 		p.Member = memberOf(&p, 0)
+	}
+	if p.Levels == nil && !p.Running() {
+		p.Levels, _ = levelsOf(context.Background(), rec) // what cannot be read has none
 	}
 	content := rec.Content() // of a recording that is being written: what was there when it was opened
 	head, err := encodeEntry(entryProgram, &p, content.Size())

@@ -65,6 +65,7 @@ type Program struct {
 	Failed       bool   `json:"failed,omitempty"`  // it has no recording because that could not be made
 	Member       string `json:"member,omitempty"`  // its recording's path in the folder, or where that was
 	Packed       *Place `json:"packed,omitempty"`  // where the recording is in the pack; nil: it is a file
+	Levels       Levels `json:"levels,omitempty"`  // once it has ended; nil: they have to be read, see Run.Levels
 
 	Exec   int  `json:"-"` // how many programs of this process were recorded before
 	Parent int  `json:"-"` // number of the program that started it, -1: not known

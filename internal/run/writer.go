@@ -263,6 +263,7 @@ func (w *Writer) End(n int, end Program, putBack func(path string) (at string, e
 		at, err := putBack(w.path)
 		w.path = at
 		w.alone, _ = os.Lstat(at)
+		p.Levels = end.levels(at)
 		return filepath.Join(at, p.Member), err
 	}
 	_ = w.ready() // if there can be no folder, putBack finds a place
@@ -271,9 +272,19 @@ func (w *Writer) End(n int, end Program, putBack func(path string) (at string, e
 	if rel, e := filepath.Rel(w.path, at); e == nil && rel != p.Member && memberForm.MatchString(rel) {
 		p.Member, end.Member, address = rel, rel, at
 	}
+	end.Levels = end.levels(at)
+	p.Levels = end.Levels // the pack has them, too
 	end.Packed = w.keepSmall(p)
 	w.tidy(n, end)
 	return address, err
+}
+
+// levels returns the levels of a program that has ended, whose recording is at a path.
+func (p *Program) levels(path string) Levels {
+	if p.Levels != nil {
+		return p.Levels
+	}
+	return readLevels(path)
 }
 
 // tidy notes the end of a program, and removes what is not needed any more.
@@ -285,7 +296,7 @@ func (w *Writer) tidy(n int, end Program) {
 	if end.Packed != nil {
 		_ = w.root.Remove(p.Member)
 	}
-	p.Exe, p.Command, p.Folder = "", nil, ""
+	p.Exe, p.Command, p.Folder, p.Levels = "", nil, "", nil
 }
 
 // Address is where the recording of a program is, see OpenRecording.

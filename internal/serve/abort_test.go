@@ -24,7 +24,8 @@ func TestAborts(t *testing.T) {
 		"GET /api/v1/x HTTP/1.1\r\n" + bearer + "\r\n",
 		"GET /api/v1/stream HTTP/1.1\r\n" + bearer + "\r\n",
 		"POST /api/v1/x HTTP/1.1\r\n" + bearer + "Content-Length: 100000\r\n\r\n" + strings.Repeat("x", 90000),
-		"POST /auth HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"code\":",
+		"POST /auth HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n" +
+			`{"code":`,
 		"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
 	}
 	seed := rand.Uint64()

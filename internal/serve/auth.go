@@ -20,8 +20,8 @@ const maxCode = 1 << 10
 func (s *Server) redeem(w http.ResponseWriter, r *http.Request) {
 	token, refused := s.exchange(w, r)
 	if refused == refuseTwice {
-		s.warn("the code of an address was used a second time, so the session that it began has ended; if that was not " +
-			"you, another program has read the address. Enter prints a new one")
+		s.warn("the code of an address was used a second time, so the session that it began has ended; if that was " +
+			"not you, another program has read the address. Enter prints a new one")
 	}
 	if refused != nil {
 		refused.ServeHTTP(w, r)

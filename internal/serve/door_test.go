@@ -146,7 +146,8 @@ func TestTwice(t *testing.T) {
 		t.Fatalf("with a token: %s", response.Status)
 	}
 	stream := s.stream(token)
-	if status, second, text := s.present(code); status != 401 || second != "" || !strings.Contains(text, "used before") {
+	status, second, text := s.present(code)
+	if status != 401 || second != "" || !strings.Contains(text, "used before") {
 		t.Errorf("the second redemption: %d %q %q", status, second, text)
 	}
 	if line, err := stream.ReadString('\n'); err != nil || !strings.Contains(line, ErrRevoked.Error()) {

@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"io"
 	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // headers are on every response.
@@ -30,20 +28,37 @@ func (s *Server) handler(files fs.FS, api http.Handler) (http.Handler, error) {
 		for name, value := range headers {
 			w.Header().Set(name, value)
 		}
-		if e := s.foreign(r); e != nil {
-			e.ServeHTTP(w, r)
-			return
-		}
-		var next http.Handler = app
-		methods := []string{http.MethodGet, http.MethodHead}
-		switch {
-		case r.URL.Path == "/auth":
-			next, methods = http.HandlerFunc(s.redeem), []string{http.MethodPost}
-		case r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/"):
-			next, methods = s.authorized(api), append(methods, http.MethodPost)
-		}
-		serveBounded(w, r, next, methods)
+		client := newClient(w)
+		defer client.renew() // for what is still to be sent
+		s.route(client, r, app, api)
 	}), nil
+}
+
+// route passes a request on, if it may be asked.
+func (s *Server) route(w *client, r *http.Request, app, api http.Handler) {
+	if e := s.foreign(r); e != nil {
+		e.ServeHTTP(w, r)
+		return
+	}
+	next, methods := app, []string{http.MethodGet, http.MethodHead}
+	switch {
+	case r.URL.Path == "/auth":
+		next, methods = http.HandlerFunc(s.redeem), []string{http.MethodPost}
+	case r.URL.Path == "/api" || strings.HasPrefix(r.URL.Path, "/api/"):
+		next, methods = s.authorized(api), append(methods, http.MethodPost)
+	}
+	switch {
+	case !slices.Contains(methods, r.Method):
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		next = &refusal{http.StatusMethodNotAllowed, "bad-method", "this path does not take " + r.Method, "method",
+			"use " + strings.Join(methods, " or ")}
+	case r.Method == http.MethodPost:
+		w.boundBody(r)
+	case r.ContentLength != 0:
+		w.Header().Set("Connection", "close")
+		next = refuseBody
+	}
+	next.ServeHTTP(w, r)
 }
 
 // foreign says why a request may come from a page of another server; nil: it cannot.
@@ -68,61 +83,3 @@ func withoutPort(header string) string {
 	}
 	return strings.ToLower(host)
 }
-
-// serveBounded calls a handler for these methods, with bounds for the request's body and for how long the client may
-// take.
-func serveBounded(w http.ResponseWriter, r *http.Request, next http.Handler, methods []string) {
-	if !slices.Contains(methods, r.Method) {
-		w.Header().Set("Allow", strings.Join(methods, ", "))
-		(&refusal{http.StatusMethodNotAllowed, "bad-method", "this path does not take " + r.Method, "method",
-			"use " + strings.Join(methods, " or ")}).ServeHTTP(w, r)
-		return
-	}
-	post := r.Method == http.MethodPost
-	if !post && r.ContentLength != 0 {
-		w.Header().Set("Connection", "close")
-		refuseBody.ServeHTTP(w, r)
-		return
-	}
-	control := http.NewResponseController(w)
-	if post && r.ContentLength != 0 {
-		_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
-		r.Body = &timedBody{http.MaxBytesReader(w, r.Body, maxBody), control}
-	}
-	next.ServeHTTP(&patientWriter{w, control}, r)
-}
-
-// timedBody ends the deadline of a request's body with the body. If it lasted longer, it would also hold for the read
-// in which the server waits for the client to go away.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
-}
-
-// patientWriter gives the client some time for each write.
-type patientWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-func (w *patientWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writePatience))
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush sends what was written. It is a method of its own for handlers that ask for http.Flusher.
-func (w *patientWriter) Flush() {
-	_ = w.control.SetWriteDeadline(time.Now().Add(writePatience))
-	_ = w.control.Flush() // the next write reports the error
-}
-
-// Unwrap is for http.ResponseController.
-func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -89,7 +89,8 @@ func ownerIn(answer []byte, client, server netip.AddrPort) (uid uint32, err erro
 		return 0, os.NewSyscallError("sock_diag", unix.Errno(-code))
 	}
 	var reply socketReply
-	if _, err := binary.Decode(answer, binary.NativeEndian, &reply); err != nil || header.Type != unix.SOCK_DIAG_BY_FAMILY {
+	_, err = binary.Decode(answer, binary.NativeEndian, &reply)
+	if err != nil || header.Type != unix.SOCK_DIAG_BY_FAMILY {
 		return 0, fmt.Errorf("sock_diag: an answer of type %d with %d bytes", header.Type, len(answer))
 	}
 	source := addressOf(reply.Family, reply.ID.Source, reply.ID.SourcePort)

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 		panic(s.Serve(context.Background(), page, stub{}))
 	case role != "":
 		address, code, _ := strings.Cut(role, "#code=")
-		response, err := http.Post(address+"auth", "application/json", strings.NewReader(fmt.Sprintf(`{"code": %q}`, code)))
+		body := strings.NewReader(fmt.Sprintf(`{"code": %q}`, code))
+		response, err := http.Post(address+"auth", "application/json", body)
 		if err != nil {
 			panic(err)
 		}
@@ -209,7 +210,8 @@ func FuzzOwner(f *testing.F) {
 	f.Add(make([]byte, 16))
 	f.Add(make([]byte, 200))
 	client, server := netip.MustParseAddrPort("127.0.0.1:1234"), netip.MustParseAddrPort("127.0.0.1:80")
-	good := append([]byte{88, 0, 0, 0, unix.SOCK_DIAG_BY_FAMILY, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, unix.AF_INET, 1, 0, 0,
+	good := []byte{88, 0, 0, 0, unix.SOCK_DIAG_BY_FAMILY, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	good = append(good, unix.AF_INET, 1, 0, 0,
 		4, 210, 0, 80, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127, 0, 0, 1)
 	good = append(good, make([]byte, 88-len(good))...)
 	good[80], good[84] = 77, 1

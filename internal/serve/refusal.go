@@ -10,33 +10,48 @@ type refusal struct {
 	Status int    `json:"-"`
 	Code   string `json:"error"` // a word that stays the same
 	What   string `json:"what"`  // is wrong
-	Where  string `json:"where"` // a header, or a part of the request; "": neither
+	Where  string `json:"where"` // a header, or a part of the request
 	Do     string `json:"do"`    // what to do
 }
 
 const getCode = "press Enter in the terminal where heaptap runs, and open the address that it prints"
 
 var (
-	refuseHost = &refusal{http.StatusForbidden, "foreign-host", "the server is not known by this name", "Host",
+	refuseHost = &refusal{http.StatusForbidden, "foreign-host",
+		"the server is not known by this name", "Host",
 		"use the address that heaptap printed, or allow the name: heaptap open --allow-host NAME"}
-	refuseOrigin = &refusal{http.StatusForbidden, "foreign-origin", "a page of another origin may not ask this server",
-		"Origin", "open the address that heaptap printed"}
-	refuseSite = &refusal{http.StatusForbidden, "foreign-site", "a page of another site may neither ask this server nor " +
-		"lead to it", "Sec-Fetch-Site", "paste the address that heaptap printed"}
-	refusePath = &refusal{http.StatusNotFound, "unknown-path", "there is nothing at this path", "path", "GET / is the app"}
-	refuseBody = &refusal{http.StatusBadRequest, "unexpected-body", "only POST requests have a body", "body",
+	refuseOrigin = &refusal{http.StatusForbidden, "foreign-origin",
+		"a page of another origin may not ask this server", "Origin",
+		"open the address that heaptap printed"}
+	refuseSite = &refusal{http.StatusForbidden, "foreign-site",
+		"a page of another site may neither ask this server nor lead to it", "Sec-Fetch-Site",
+		"paste the address that heaptap printed"}
+	refusePath = &refusal{http.StatusNotFound, "unknown-path",
+		"there is nothing at this path", "path",
+		"GET / is the app"}
+	refuseBody = &refusal{http.StatusBadRequest, "unexpected-body",
+		"only POST requests have a body", "body",
 		"leave it out"}
-	refuseToken = &refusal{http.StatusUnauthorized, "no-token", "the request has no valid token", "Authorization",
+	refuseToken = &refusal{http.StatusUnauthorized, "no-token",
+		"the request has no valid token", "Authorization",
 		getCode + "; programs send Authorization: Bearer TOKEN, with the token that POST /auth gives for the code"}
-	refuseType = &refusal{http.StatusUnsupportedMediaType, "bad-type", "the body must be JSON", "Content-Type",
+	refuseType = &refusal{http.StatusUnsupportedMediaType, "bad-type",
+		"the body must be JSON", "Content-Type",
 		"send Content-Type: application/json"}
-	refuseForm = &refusal{http.StatusBadRequest, "bad-body", "the body is not a code in JSON", "body",
+	refuseForm = &refusal{http.StatusBadRequest, "bad-body",
+		"the body is not a code in JSON", "body",
 		`send {"code": "..."}, with the code of the address`}
-	refuseWrong = &refusal{http.StatusUnauthorized, "wrong-code", "this code is not one of this server", "code", getCode}
-	refuseLate  = &refusal{http.StatusUnauthorized, "late-code", "this code is too old", "code", getCode}
-	refuseTwice = &refusal{http.StatusUnauthorized, "used-code", "this code was used before; the session that it began " +
-		"was ended, because somebody else may have read the address", "code", getCode}
-	refuseOften = &refusal{http.StatusTooManyRequests, "many-codes", "there were too many wrong codes", "code",
+	refuseWrong = &refusal{http.StatusUnauthorized, "wrong-code",
+		"this code is not one of this server", "code",
+		getCode}
+	refuseLate = &refusal{http.StatusUnauthorized, "late-code",
+		"this code is too old", "code",
+		getCode}
+	refuseTwice = &refusal{http.StatusUnauthorized, "used-code",
+		"this code was used before; its session was ended, because somebody else may have read the address", "code",
+		getCode}
+	refuseOften = &refusal{http.StatusTooManyRequests, "many-codes",
+		"there were too many wrong codes", "code",
 		"try again in a minute"}
 )
 

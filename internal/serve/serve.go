@@ -25,7 +25,7 @@ const (
 	bodyPatience   = 30 * time.Second
 	writePatience  = time.Minute     // for each write: a stream may go on as long as it is read
 	idlePatience   = 2 * time.Minute // between requests
-	stopPatience   = 5 * time.Second // for requests that are under way at the end
+	stopPatience   = 2 * time.Second // for requests that are under way at the end
 )
 
 // ErrStopped is the cause (context.Cause) with which the contexts of requests end when the server stops. A stream ends
@@ -71,13 +71,14 @@ func Listen(o Options) (*Server, error) {
 	}
 	address, err := netip.ParseAddr(o.Address)
 	if err != nil {
-		return nil, &UsageError{fmt.Sprintf("--listen %q: not an IP address; for example 127.0.0.1, or 0.0.0.0 for all "+
-			"interfaces", o.Address)}
+		return nil, &UsageError{fmt.Sprintf("--listen %q: not an IP address; for example 127.0.0.1, or 0.0.0.0 for "+
+			"all interfaces", o.Address)}
 	}
 	for i, text := range o.Hosts {
 		host, ok := hostName(text)
 		if !ok {
-			return nil, &UsageError{fmt.Sprintf("--allow-host %q: not the name or address of a host, without a port", text)}
+			return nil, &UsageError{fmt.Sprintf("--allow-host %q: not the name or address of a host, without a port",
+				text)}
 		}
 		s.hosts[host] = true
 		if i == 0 {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,6 +35,16 @@ func TestForeign(t *testing.T) {
 	check(os.Symlink(at("src/a.c"), at("src/whole.c")))
 	check(os.Symlink("/proc/self/environ", at("src/proc.c")))
 	check(unix.Mkfifo(at("src/fifo.c"), 0o644))
+	check(os.Symlink("fifo.c", at("src/tofifo.c")))
+	check(os.Symlink("/dev/zero", at("src/tozero.c")))
+	check(os.Symlink("/proc/self/root"+at("secret"), at("src/magic.c")))
+	socket, err := net.Listen("unix", at("src/socket.c"))
+	check(err)
+	defer socket.Close()
+	zero := int(unix.Mkdev(1, 5))
+	if err := unix.Mknod(at("src/zero.c"), unix.S_IFCHR|0o644, zero); err != nil && os.Geteuid() == 0 {
+		t.Logf("there is no device to try: %v", err) // only root can create one, and not everywhere
+	}
 	below := Finder{Paths: []string{at("src")}}
 	named := Finder{Named: always}
 	mapped := Finder{Maps: []Map{{"/build", at("src")}}}
@@ -51,6 +62,16 @@ func TestForeign(t *testing.T) {
 			false}, {below, "/x/away.c", false},
 		{below, "/up/secret", false}, {below, "/x/../../secret", false}, {below, "/x/fifo.c", false}, {below,
 			"/x/proc.c", false},
+		{below, "/x/tofifo.c", false}, {below, "/x/tozero.c", false}, {below, "/x/magic.c", false},
+		{below, "/x/socket.c", false}, {below, "/x/zero.c", false}, {below, "/x/sub", false}, {below, "/", false},
+		{below, "..", false}, {below, "", false}, {below, "/x/\x00a.c", false},
+		{below, at("src/../secret"), false}, {below, at("secret"), false},
+		{named, at("src/tofifo.c"), false}, {named, at("src/tozero.c"), false}, {named, at("src/socket.c"), false},
+		{named, at("src/zero.c"), false}, {named, "/proc/self/root" + "/proc/self/environ", false},
+		{mapped, "/build/tozero.c", false}, {mapped, "/build/zero.c", false}, {mapped, "/build/socket.c", false},
+		{mapped, "/build", false}, {mapped, "/build/", false},
+		{Finder{Paths: []string{"/"}}, "/proc/self/environ", false}, {Finder{Paths: []string{"/"}}, "/dev/zero", false},
+		{Finder{Paths: []string{"/"}}, "/sys/kernel/notes", false},
 		{Finder{Paths: []string{"/proc"}}, "/self/environ", false}, {Finder{Paths: []string{"/dev"}}, "/zero", false},
 		{mapped, "/build/a.c", true}, {mapped, "/build/out.c", false}, {mapped, "/build/../secret", false}, {mapped,
 			"/build/up/secret", false},

@@ -28,6 +28,7 @@ type tree struct {
 	children [][]int // by program
 	most     []int64 // largest resident set of a program and all below it
 	shown    []bool
+	lines    sparklines // without columns: there are no timelines
 }
 
 // Run writes the tree of a run's programs, the largest first. Small ones are folded into one line, unless all is set.
@@ -36,9 +37,10 @@ func Run(w io.Writer, r *answer.Run, all bool, o Options) error {
 	t.heading()
 	roots := t.link()
 	hidden, sum := t.fold(all)
+	t.lines.over(r, t.Width)
 	if len(r.Programs) > 0 {
-		fmt.Fprintf(t.w, "%s\n", t.style.faint(fmt.Sprintf("  %9s  %9s  %8s  %7s  %s", "resident", "live", "ran", "pid",
-			"process (peaks)")))
+		fmt.Fprintf(t.w, "%s\n", t.style.faint(fmt.Sprintf("  %9s  %9s  %8s  %7s  %sprocess (peaks)", "resident",
+			"live", "ran", "pid", t.lines.axis())))
 	}
 	for _, i := range roots {
 		t.write(i, 0)
@@ -154,7 +156,8 @@ func (t *tree) write(i, depth int) {
 	if notes != "" {
 		notes = "  " + notes
 	}
-	const numbers, least = 43, 12 // columns: left of the name, and of the name
+	const least = 12                      // columns of the name
+	numbers := 43 + runes(t.lines.axis()) // columns left of the name
 	deepest := (t.Width - numbers - least - runes(notes)) / 2
 	indent := strings.Repeat("  ", max(0, min(depth, psDeepest, deepest)))
 	name = cutEnd(name, max(least, t.Width-numbers-runes(indent)-runes(notes)))
@@ -169,8 +172,9 @@ func (t *tree) write(i, depth int) {
 	if p.PeakResidentBytes > 0 {
 		resident = humanize.Size(uint64(p.PeakResidentBytes))
 	}
-	fmt.Fprintf(t.w, "  %s  %s  %s  %7d  %s%s%s\n", t.style.bold(padLeft(resident, 9)),
-		padLeft(humanize.Size(uint64(p.PeakLiveBytes)), 9), padLeft(ran, 8), p.PID, indent, name, t.style.faint(notes))
+	fmt.Fprintf(t.w, "  %s  %s  %s  %7d  %s%s%s%s\n", t.style.bold(padLeft(resident, 9)),
+		padLeft(humanize.Size(uint64(p.PeakLiveBytes)), 9), padLeft(ran, 8), p.PID, t.lines.of(p), indent, name,
+		t.style.faint(notes))
 	for _, c := range t.children[i] {
 		t.write(c, depth+1)
 	}

@@ -42,7 +42,7 @@ var notHere = []struct {
 var mayFail = regexp.MustCompile(`--check|heaptap check|--exit-status 1`)
 
 // isServer tells a command that goes on until Ctrl-C.
-var isServer = regexp.MustCompile(`^heaptap (open|serve) `)
+var isServer = regexp.MustCompile(`^heaptap (open|serve)\b`)
 
 // processID is where an example has a process id.
 var processID = regexp.MustCompile(`( )4711( |$)`)

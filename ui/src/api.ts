@@ -972,6 +972,13 @@ export interface Run {
   programs: RunProgramColumns;
 }
 
+export interface RunLevelsColumns {
+  rows: number;
+  times_ns: Lists<Numbers>;
+  live_bytes: Lists<Numbers>;
+  resident_bytes: Lists<Numbers>;
+}
+
 export interface RunProgramColumns {
   rows: number;
   pid: Numbers;
@@ -996,6 +1003,7 @@ export interface RunProgramColumns {
   leaked_bytes: Numbers;
   events: Numbers;
   lost_events: Numbers;
+  levels: Shared<RunLevelsColumns>;
 }
 
 export interface Samples {

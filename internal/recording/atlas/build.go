@@ -399,10 +399,11 @@ func (b *builder) peakBlock(i int, top int64) error {
 	}
 	for _, s := range spans {
 		if s.cut < b.blocks.Cut(i) {
-			if s.after, err = b.blocks.Changes(i); err != nil {
+			all, err := b.blocks.Changes(i)
+			if err != nil {
 				return err
 			}
-			s.after = less(s.after, s.before)
+			s.after = less(all, s.before)
 		}
 		if err := b.span(s, true); err != nil {
 			return err
@@ -417,15 +418,19 @@ func less(all, before []recording.Change) []recording.Change {
 	for i := range before {
 		*sum.At(before[i].Stack) = before[i]
 	}
-	for i := range all {
-		c, b := &all[i], sum.Of(all[i].Stack)
+	after := make([]recording.Change, 0, len(all))
+	for _, c := range all {
+		b := sum.Of(c.Stack)
 		c.Allocs -= b.Allocs
 		c.Bytes -= b.Bytes
 		c.Frees -= b.Frees
 		c.FreedBytes -= b.FreedBytes
 		c.Temporary -= b.Temporary
+		if c.Allocs|c.Frees != 0 {
+			after = append(after, c)
+		}
 	}
-	return slices.DeleteFunc(all, func(c recording.Change) bool { return c.Allocs|c.Frees == 0 })
+	return after
 }
 
 // whole adds the changes of whole blocks.

@@ -31,6 +31,7 @@ type Decoder struct {
 	distances   column.Cursor // of addresses
 	newShape    shapeAt       // the shape of a stack that no event has named yet
 	news        []allocAt     // the allocations of this block so far
+	sizes       []uint64      // of Levels: their sizes
 	times       [2]column.NibbleReader
 	long        column.Cursor // the rest of long times
 	now         uint64        // time of the latest event, in units

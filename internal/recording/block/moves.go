@@ -49,11 +49,17 @@ func (x *Decoder) Moves() (*Moves, error) {
 				plain = false
 				return false
 			}
-			s, ok := number.of(e.Stack)
-			if !ok {
-				s = uint32(len(m.stacks))
-				number.set(e.Stack, s)
-				m.stacks = append(m.stacks, e.Stack)
+			s := uint32(maxDense)
+			if e.Stack < uint32(len(number.dense)) { // numbering.of, which the compiler does not inline
+				s = number.dense[e.Stack] ^ number.epoch
+			}
+			if s >= maxDense {
+				var ok bool
+				if s, ok = number.of(e.Stack); !ok {
+					s = uint32(len(m.stacks))
+					number.set(e.Stack, s)
+					m.stacks = append(m.stacks, e.Stack)
+				}
 			}
 			codes[i], sizes[i] = 4*s|what, uint32(bytes)
 		}

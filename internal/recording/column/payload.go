@@ -27,6 +27,7 @@ type Payload struct {
 	n    int
 	data []byte
 	out  []byte
+	long bool // see TooLong
 	row  *Row // writes tables and heads
 }
 
@@ -35,8 +36,12 @@ func NewPayload() *Payload { return &Payload{} }
 
 // Reset empties it and keeps its memory.
 func (p *Payload) Reset() {
-	p.Head, p.dir, p.data, p.n = p.Head[:0], p.dir[:0], p.data[:0], 0
+	p.Head, p.dir, p.data, p.n, p.long = p.Head[:0], p.dir[:0], p.data[:0], 0, false
 }
+
+// TooLong reports whether a column is longer than MaxLength: readers refuse such a payload, so its content must be
+// divided.
+func (p *Payload) TooLong() bool { return p.long }
 
 // Uint adds a varint to the head.
 func (p *Payload) Uint(v uint64) { p.Head = binary.AppendUvarint(p.Head, v) }
@@ -46,6 +51,7 @@ func (p *Payload) Column(id ID, raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
+	p.long = p.long || len(raw) > MaxLength
 	n := len(p.data)
 	method := byte(methodZstd)
 	data, shorter := p.pack.pack(id, p.data, raw)

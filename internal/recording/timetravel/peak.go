@@ -109,8 +109,8 @@ func decodeEnds(ctx context.Context, blocks *recording.EventBlocks, from, to uin
 	var ends []int
 	for _, cut := range []uint64{from, to} {
 		i := blocks.At(cut)
-		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) && !isBelow(blocks, i, from, inside) &&
-			!slices.Contains(ends, i) {
+		if i < blocks.Len() && blocks.Head(i).FirstEvent < cut && !blocks.Folded(i) &&
+			!isBelow(blocks, i, from, inside) && !slices.Contains(ends, i) {
 			ends = append(ends, i)
 		}
 	}

@@ -1,0 +1,181 @@
+package query
+
+import (
+	"context"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
+)
+
+// MostSteps is how many steps a timeline has at most.
+const MostSteps = 10_000
+
+// ProcessTimeline is how the memory of the whole process developed over a range, in steps of time. Its lists have an
+// entry for each step, and before these one for the beginning of the range. A step ends at most an eighth of a step
+// before or after its share of the time, where that avoids decoding events; Times has the exact times, and the other
+// lists are about these.
+type ProcessTimeline struct {
+	Answer
+	Times        []int64  // at the end of each step, ns; the first is the beginning of the range
+	Cuts         []uint64 // events before the end of each step
+	Live, Blocks []uint64 // at the end of the step
+	// Most and Least are the most and the fewest bytes that were live at any moment of the step, its beginning and its
+	// end included. Most is always true.
+	Most, Least   []uint64
+	Allocations   []uint64 // in the step
+	Bytes         []uint64 // requested by them
+	Deallocations []uint64
+	// Exact says for each step that Least and Bytes are true. Else the fewest is no more than Least, and the bytes are
+	// at least Bytes.
+	Exact []bool
+	// Rough says that asking for the exact timeline would give more: some steps are not Exact, or end farther from
+	// their share of the time. Where events were folded, a timeline is always rough.
+	Rough     bool
+	Samples   ProcessSamples
+	Marks     []event.Mark // in the range, earliest first
+	MarkNames []string     // by which each can be given as a time
+}
+
+// ProcessSamples are what the kernel said of the process: the most in each step; without a sample, what the step before
+// had. They have an entry for each step. A list is nil if the recording has no such samples.
+type ProcessSamples struct {
+	Resident, Proportional, Swapped, Mapped []int64 // bytes
+	Threads                                 []int64
+}
+
+// maxRoughBlocks is how many blocks of events a rough timeline decodes at most: they take some 20 ms.
+const maxRoughBlocks = 16
+
+// Timeline answers with the timeline of the whole process, in n steps, at most MostSteps. Of the query, only the range
+// and Progress count. With rough it comes at once: at most a few blocks of events are decoded.
+func Timeline(ctx context.Context, s *Source, q *Query, n int, rough bool) (*ProcessTimeline, error) {
+	a, err := newAsk(ctx, s, &Query{Range: q.Range, Progress: q.Progress, Metrics: []Metric{Bytes}})
+	if err != nil {
+		return nil, err
+	}
+	n = min(max(n, 1), MostSteps)
+	if m := s.Reader.Merged(); m != nil {
+		x := &Series{}
+		if _, err := a.developMerged(x, m, n, 0); err != nil {
+			return nil, err
+		}
+		return x.process(s), nil
+	}
+	p := timetravel.Precision{Slack: a.Span / int64(n) / 8, Least: true}
+	if rough {
+		p.Blocks = maxRoughBlocks
+	}
+	steps, isRough, err := a.levels(stepTimes(a.Begin, a.Span, n), p)
+	if err != nil {
+		return nil, err
+	}
+	t := &ProcessTimeline{Rough: isRough}
+	t.make(len(steps))
+	for i := range steps {
+		v := &steps[i]
+		t.Times[i], t.Cuts[i], t.Live[i], t.Blocks[i] = v.Time, v.Cut, v.Live, v.Blocks
+		t.Most[i], t.Least[i], t.Exact[i] = v.Most, v.Least, v.Exact
+		t.Allocations[i], t.Bytes[i], t.Deallocations[i] = v.Allocs, v.Bytes, v.Frees
+	}
+	t.Answer = a.Answer
+	t.addSamples(s)
+	return t, nil
+}
+
+// PrepareTimeline reads what exact timelines need, so that they come at once, too.
+func PrepareTimeline(ctx context.Context, s *Source, progress func(done, total int)) error {
+	return s.timeline.Prepare(ctx, s.Reader, progress)
+}
+
+func (t *ProcessTimeline) make(n int) {
+	t.Times = make([]int64, n)
+	for _, list := range []*[]uint64{&t.Cuts, &t.Live, &t.Blocks, &t.Most, &t.Least, &t.Allocations, &t.Bytes,
+		&t.Deallocations} {
+		*list = make([]uint64, n)
+	}
+	t.Exact = make([]bool, n)
+}
+
+// levels takes the steps from the source's levels. Damage is noted in the answer.
+func (a *ask) levels(times []int64, p timetravel.Precision) ([]timetravel.LevelStep, bool, error) {
+	a.Plan = FromSummaries
+	n := a.To - a.From
+	p.Progress = func(done, total int) { a.progress(uint64(float64(n)*float64(done)/float64(total)), n) }
+	steps, rough, err := a.timeline.Steps(a.ctx, a.Reader, a.From, a.To, times, p)
+	if steps == nil {
+		return nil, false, err
+	}
+	return steps, rough, a.noteDamage(err, n)
+}
+
+// stepTimes divides a span into n steps of equal time.
+func stepTimes(begin, span int64, n int) []int64 {
+	list := make([]int64, n+1)
+	for i := range list {
+		i := int64(i)
+		list[i] = begin + span/int64(n)*i + span%int64(n)*i/int64(n)
+	}
+	return list
+}
+
+// addSamples adds the samples and the marks of the range.
+func (t *ProcessTimeline) addSamples(s *Source) {
+	x := &t.Samples
+	of := func(value func(*event.Sample) int64) []int64 {
+		return timetravel.MostSampled(s.Reader.Samples(), t.Times, t.To == s.last, value)
+	}
+	x.Resident = of(func(v *event.Sample) int64 { return v.RSS })
+	x.Proportional = of(func(v *event.Sample) int64 { return v.PSS })
+	x.Swapped = of(func(v *event.Sample) int64 { return v.Swap })
+	x.Mapped = of(func(v *event.Sample) int64 { return v.Virtual })
+	x.Threads = of(func(v *event.Sample) int64 {
+		if v.Threads == 0 {
+			return -1
+		}
+		return v.Threads
+	})
+	t.Marks, t.MarkNames = t.Answer.Marks(s)
+}
+
+// process is the timeline of a merged recording.
+func (t *Series) process(s *Source) *ProcessTimeline {
+	p := &ProcessTimeline{Answer: t.Answer, Rough: true}
+	p.make(len(t.Times))
+	copy(p.Times, t.Times)
+	copy(p.Cuts, t.Cuts)
+	copy(p.Most, t.Top)
+	for i := range t.All.Points {
+		v := &t.All.Points[i]
+		p.Live[i], p.Blocks[i], p.Least[i] = v.Live, v.LiveBlocks, v.Live
+		p.Allocations[i], p.Bytes[i], p.Deallocations[i] = v.Allocations, v.Bytes, v.Deallocations
+		if i > 0 {
+			p.Least[i] = min(v.Live, t.All.Points[i-1].Live)
+		}
+	}
+	p.addSamples(s)
+	return p
+}
+
+// developProcess is develop without rows and filters.
+func (a *ask) developProcess(out *Series, roughly bool) (*Series, error) {
+	n := int64(len(out.Times) - 1)
+	p := timetravel.Precision{}
+	if roughly && a.To-a.From > uint64(n)*recording.BlockEvents {
+		p.Slack = a.Span / n / 2
+	}
+	steps, _, err := a.levels(out.Times, p)
+	if err != nil {
+		return nil, err
+	}
+	out.All.Points = make([]Point, len(steps))
+	for i := range steps {
+		v := &steps[i]
+		out.Times[i], out.Cuts[i], out.Top[i] = v.Time, v.Cut, v.Most
+		out.All.Points[i] = Point{Live: v.Live, LiveBlocks: v.Blocks, Allocations: v.Allocs, Bytes: v.Bytes,
+			Deallocations: v.Frees}
+	}
+	out.Rest.Points = out.All.Points
+	out.Answer = a.Answer
+	return out, nil
+}

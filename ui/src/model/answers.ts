@@ -1,0 +1,107 @@
+// What the page shows, as data. src/net/questions.ts makes these of the server's answers.
+import type { Fault } from "../net/fault.ts";
+import { shellQuote } from "./names.ts";
+import type { Node } from "./tree.ts";
+
+/** A recording of the session: one program of a run. A process that executes another program has one of each. */
+export interface Recording extends Node {
+  command: string;
+  pid: number;
+  durationNs: number;
+  /** How the program ended: "exit status 0", "killed by SIGSEGV", "still running", "executed the next". */
+  end: string;
+  failed: boolean;
+  /** The most live requested bytes. */
+  livePeak: number;
+  /** The most resident bytes; undefined if it was not measured. */
+  residentPeak: number | undefined;
+  /** Events that were lost. */
+  lost: number;
+}
+
+/** The programs of one run. */
+export interface Run {
+  /** Its file or folder. */
+  path: string;
+  /** What was run; empty if it is not known. */
+  command: string;
+  /** Unix time in nanoseconds; 0 if it is not known. */
+  startedNs: number;
+  /** What is wrong with it; empty if nothing is. */
+  problem: string;
+  /** The id of the recording that the reader most likely means, and why; empty if there is none. */
+  main: string;
+  mainWhy: string;
+  recordings: Recording[];
+}
+
+/** The recording with an id, and its run. */
+export function find(runs: readonly Run[], id: string): { run: Run; recording: Recording } | undefined {
+  for (const run of runs) {
+    const recording = run.recordings.find((r) => r.id === id);
+    if (recording) return { run, recording };
+  }
+  return undefined;
+}
+
+/** The command that answers as the page of a recording does. */
+export function reportCommand(run: Run, recording: Recording): string {
+  const which = run.recordings.length > 1 ? `--process ${recording.pid} ` : "";
+  return `heaptap report ${which}${shellQuote(run.path)}`;
+}
+
+/** A moment with its size. */
+export interface Peak {
+  bytes: number;
+  /** Nanoseconds from the start of the recording; undefined for the sum of several processes' peaks. */
+  atNs: number | undefined;
+}
+
+/** A function with what it holds at the peak. */
+export interface Holder {
+  name: string;
+  file: string;
+  line: number;
+  module: string;
+  bytes: number;
+  blocks: number;
+}
+
+/** A question that the recording cannot answer. */
+export interface Gap {
+  question: string;
+  why: string;
+  /** The flag of heaptap run that provides it, for example --addresses; empty if none does. */
+  remedy: string;
+}
+
+/** Levels over time. All lists have one entry for each step. */
+export interface Levels {
+  seconds: number[];
+  /** The most live bytes within each step. */
+  live: number[];
+  /** Resident bytes, or null where none were measured; undefined: never. */
+  resident: (number | null)[] | undefined;
+}
+
+/** A part of an answer, or why the recording does not have it: counted and merged recordings lack some. */
+export type Part<T> = { value: T } | { fault: Fault };
+
+/** The first answer about a recording. */
+export interface FirstAnswer {
+  /** From what the numbers come; of counted calls, only those of allocations are known. */
+  basis: "exact" | "estimated" | "counted";
+  live: (Peak & { blocks: number }) | undefined;
+  resident: Peak | undefined;
+  /** What was live at the end. */
+  leaked: { bytes: number; blocks: number } | undefined;
+  allocated: { bytes: number; allocations: number };
+  /** Temporary allocations; undefined if they are not known. */
+  temporary: number | undefined;
+  holders: Part<Holder[]>;
+  levels: Part<Levels>;
+  gaps: Gap[];
+  /** What is wrong with the recording: lost events, damage, cut stacks. */
+  warnings: string[];
+  tookMs: number;
+}

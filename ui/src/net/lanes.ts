@@ -1,0 +1,103 @@
+// Requests go in lanes. A lane carries one task at a time, and the newest wins: it aborts the one before, here and, by
+// the lane's name, on the server. So a drag never waits for answers that nobody will see, nor for the background.
+import type { Progress } from "../api.ts";
+import { Fault, faultOf, isAbort, unreachable } from "./fault.ts";
+import type { Session } from "./session.ts";
+import { cutShort, faultOfError, readStream } from "./stream.ts";
+
+/** A class of lanes, and after a slash the part of the page that asks. Each class has workers of its own. */
+export type LaneName = `${"brush" | "view" | "background"}/${string}`;
+
+/** Asks the server one question: the path below /api/v1/ with its query. */
+export type Ask = (path: string) => Promise<unknown>;
+
+/** The outcome of a task; undefined if a newer task has replaced it, or it was cancelled. */
+export type Outcome<T> = { value: T } | { fault: Fault } | undefined;
+
+export class Lane {
+  readonly #name: LaneName;
+  readonly #client: Client;
+  #running: AbortController | undefined;
+
+  constructor(client: Client, name: LaneName) {
+    this.#client = client;
+    this.#name = name;
+  }
+
+  /**
+   * Runs a task instead of the one that runs now. The task asks its questions one after the other: two at once would
+   * replace each other on the server.
+   */
+  async run<T>(
+    task: (ask: Ask) => Promise<T>,
+    onProgress: (progress: Progress) => void = () => {},
+  ): Promise<Outcome<T>> {
+    this.cancel();
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.#running = controller;
+    const progress = (p: Progress) => {
+      if (!signal.aborted) onProgress(p);
+    };
+    try {
+      const value = await task((path) => this.#client.ask(path, this.#name, signal, progress));
+      return signal.aborted ? undefined : { value };
+    } catch (thrown) {
+      if (signal.aborted || isAbort(thrown)) return undefined;
+      return { fault: faultOf(thrown, "heaptap") };
+    } finally {
+      if (this.#running === controller) this.#running = undefined;
+    }
+  }
+
+  /** Aborts the task that runs. */
+  cancel(): void {
+    this.#running?.abort();
+    this.#running = undefined;
+  }
+}
+
+export class Client {
+  readonly #session: Session;
+  readonly #fetch: typeof fetch;
+  readonly #tab: string;
+
+  /** @param tab names this tab; a copy of the tab must have another name, so it is not stored */
+  constructor(session: Session, doFetch: typeof fetch, tab: string) {
+    this.#session = session;
+    this.#fetch = doFetch;
+    this.#tab = tab;
+  }
+
+  lane(name: LaneName): Lane {
+    return new Lane(this, name);
+  }
+
+  async ask(
+    path: string,
+    lane: LaneName,
+    signal: AbortSignal,
+    onProgress: (progress: Progress) => void,
+  ): Promise<unknown> {
+    const where = `GET /api/v1/${path.replace(/\?.*/, "")}`; // a query may be long, and says little
+    const token = this.#session.token;
+    if (token === undefined) throw new Fault("unauthorized", "this tab has no token", where);
+    try {
+      const request = this.#fetch(`/api/v1/${path}`, {
+        signal,
+        headers: { Authorization: `Bearer ${token}`, "X-Heaptap-Tab": this.#tab, "X-Heaptap-Lane": lane },
+      });
+      const response = await request.catch((thrown: unknown) => unreachable(thrown, where));
+      if (response.status === 401) void this.#session.drop(token);
+      const streamed = response.headers.get("Content-Type")?.startsWith("application/x-ndjson");
+      if (response.ok && streamed && response.body) return await readStream(response.body, where, onProgress);
+      const body: unknown = await response.json().catch(() => undefined);
+      if (!response.ok) throw faultOfError(body, where, response.status);
+      if (body === undefined) throw cutShort(where);
+      return body;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw faultOf(thrown, where);
+    }
+  }
+}

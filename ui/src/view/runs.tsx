@@ -1,0 +1,177 @@
+// The recordings of the session: each run as a tree of its processes.
+import { useSignal } from "@preact/signals";
+import type { App } from "../app.ts";
+import type { Recording, Run } from "../model/answers.ts";
+import { duration, moment, plural } from "../model/format.ts";
+import { rows, type Row } from "../model/tree.ts";
+import { Bone, Size } from "./figures.tsx";
+import { Link } from "./link.tsx";
+import { Name } from "./name.tsx";
+import { CancelledBox, EmptyBox, FaultBox, ProgressBox } from "./states.tsx";
+
+/** More rows than this are shown when the reader asks for them. */
+const firstRows = 200;
+
+export function Runs({ app }: { app: App }) {
+  const state = app.runs.state.value;
+  const load = () => app.loadRuns();
+  switch (state.phase) {
+    case "blank":
+      return <main />;
+    case "skeleton":
+      return <main aria-busy="true">{skeleton}</main>;
+    case "progress":
+      return (
+        <main aria-busy="true">
+          <ProgressBox progress={state.progress} cancel={() => app.cancelRuns()} />
+        </main>
+      );
+    case "failed":
+      return (
+        <main>
+          <FaultBox fault={state.fault} retry={load} />
+        </main>
+      );
+    case "cancelled":
+      return (
+        <main>
+          <CancelledBox retry={load} />
+        </main>
+      );
+    case "done":
+      return (
+        <main>
+          <h1>Recordings</h1>
+          {state.value.length === 0 ? (
+            <EmptyBox why="There are no recordings here yet." command="heaptap run ./program" />
+          ) : (
+            state.value.map((run, i) => <RunTable key={i} app={app} run={run} />)
+          )}
+        </main>
+      );
+  }
+}
+
+function RunTable({ app, run }: { app: App; run: Run }) {
+  const all = useSignal(false);
+  const tree = rows(run.recordings);
+  const shown = all.value ? tree : tree.slice(0, firstRows);
+  const largest = run.recordings.reduce((max, r) => Math.max(max, r.residentPeak ?? 0), 1);
+  return (
+    <section>
+      <h2>
+        <Name text={run.command || run.path} />
+        <span class="quiet">
+          {run.startedNs > 0 && `${moment(run.startedNs)} · `}
+          {plural(run.recordings.length, "program")}
+        </span>
+      </h2>
+      {run.problem && (
+        <p class="wrong">
+          <bdi>{run.problem}</bdi>
+        </p>
+      )}
+      <Start app={app} run={run} />
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">program</th>
+              <th scope="col" class="number">
+                resident peak
+              </th>
+              <td class="wide" aria-hidden="true" />
+              <th scope="col" class="number">
+                live peak
+              </th>
+              <th scope="col" class="number wide">
+                ran for
+              </th>
+              <th scope="col" class="wide">
+                ended
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <RecordingRow key={row.node.id} app={app} run={run} row={row} largest={largest} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {shown.length < tree.length && (
+        <p>
+          <button type="button" class="plain" onClick={() => (all.value = true)}>
+            Show all {plural(tree.length, "program")}
+          </button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** Where to begin in a run of several programs. */
+function Start({ app, run }: { app: App; run: Run }) {
+  const main = run.recordings.find(({ id }) => id === run.main);
+  if (!main || run.recordings.length === 1) return null;
+  return (
+    <p class="start">
+      Begin with{" "}
+      <Link app={app} to={{ recording: main.id }}>
+        <Name text={main.command} limit={80} />
+      </Link>{" "}
+      <span class="quiet">
+        process {main.pid}
+        {run.mainWhy && ", "}
+        <bdi>{run.mainWhy}</bdi>
+      </span>
+    </p>
+  );
+}
+
+function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest: number }) {
+  const { app, run, row, largest } = props;
+  const { node: r, depth } = row;
+  const main = run.main === r.id && run.recordings.length > 1;
+  return (
+    <tr class={main ? "choice main" : "choice"}>
+      <td class="tree" style={{ "--depth": Math.min(depth, 12) }}>
+        <Link app={app} to={{ recording: r.id }}>
+          <Name text={r.command} limit={80} />
+        </Link>{" "}
+        <span class="quiet">{r.pid}</span>
+        {r.lost > 0 && <div class="wrong">{plural(r.lost, "event")} lost</div>}
+      </td>
+      <td class="number">{r.residentPeak === undefined ? <NotMeasured /> : <Size bytes={r.residentPeak} />}</td>
+      <td class="bar wide" aria-hidden="true">
+        <i style={{ width: `${(100 * (r.residentPeak ?? 0)) / largest}%` }} />
+      </td>
+      <td class="number">
+        <Size bytes={r.livePeak} />
+      </td>
+      <td class="number wide">{duration(r.durationNs)}</td>
+      <td class={r.failed ? "wide wrong" : "wide quiet"}>{r.end}</td>
+    </tr>
+  );
+}
+
+function NotMeasured() {
+  return (
+    <span class="quiet" title="The resident set of this process was not measured">
+      –
+    </span>
+  );
+}
+
+const skeleton = (
+  <>
+    <h1>Recordings</h1>
+    <section>
+      {["70%", "55%", "62%"].map((width) => (
+        <p key={width} style={{ padding: "8px" }}>
+          <Bone width={width} />
+        </p>
+      ))}
+    </section>
+  </>
+);

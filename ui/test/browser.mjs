@@ -1,0 +1,347 @@
+// Drives the app through Chromium, with a server that answers as the real one does, and, where the test asks, late,
+// wrongly or not at all.
+//
+//   node test/browser.mjs CHROMIUM FOLDER [PART]
+//
+// Pictures of what it looked at go into the folder. With PART, only tests run whose names contain it.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { columns } from "./encode.mjs";
+
+const [executablePath, pictures, part = ""] = process.argv.slice(2);
+const dist = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+  "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+  "require-trusted-types-for 'script'; trusted-types heaptap";
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+const hostile = [
+  `<img src=x onerror="document.title='broken in'">`,
+  `"'><script>document.title='broken in'</script>`,
+  "\u202egnp.exe\u202c \u2066isolated\u2069 שלום",
+  `std::vector<${"std::pair<int, long>, ".repeat(500)}>::push_back`,
+  "line\nbreak\tand \u0000 zero",
+];
+
+const s = 1e9;
+const program = (pid, parent, name, more = {}) => ({
+  pid, parent, name, label: "", exe: `/usr/bin/${name}`, executed: false, running: false, exit_known: true,
+  exit_code: 0, signal: 0, started_ns: 0, ended_ns: 20 * s, peak_live_bytes: 23_419_863,
+  peak_resident_bytes: 55_828_480, lost_events: 0, ...more,
+});
+const programs = [
+  program(10, -1, "make", { label: "all" }),
+  program(11, 0, hostile[0], { peak_resident_bytes: 400_000_000 }),
+  program(12, 0, "cc1plus", { signal: 11, exit_code: 139, lost_events: 7 }),
+  program(12, 2, hostile[2], { running: true, peak_resident_bytes: 0 }),
+];
+const session = {
+  version: "1", read_only: false, no_source: false,
+  runs: [{
+    run: "/rec/make.10.htap", command: ["make", "all"], folder: "/src", started_ns: 1.7e18, damage: "",
+    matters: "b", why: "the largest resident set", programs, recordings: ["a", "b", "c", "d"].map((id) => ({ id })),
+  }],
+};
+const lacks = [{ what: "addresses of blocks", why: "they were not recorded", flag: "--addresses" }];
+const steps = Array.from({ length: 401 }, (_, i) => i);
+const answers = {
+  about: { sampled: false, merged: false, lacks },
+  report: {
+    recording: { damage: [], complete: true }, lost_events: 0, truncated_stacks: 0,
+    totals: { events: 5_000_000, bytes: 290_724_625, allocations: 2_553_959 }, temporary: { allocations: 260_125 },
+    peak: { bytes: 23_419_863, blocks: 233_410, time_ns: 19.66 * s }, leaked: { bytes: 327_699, blocks: 2830 },
+    resident: { peak: { resident_bytes: 55_828_480, time_ns: 19.7 * s } }, samples: {},
+  },
+  top: {
+    rows: hostile.map((name, i) => ({
+      group: { function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x", offset: "" },
+      self: { peak: 4_000_000 >> i, "peak-blocks": 9000 },
+    })),
+  },
+  timeline: {
+    times_ns: steps.map((i) => i * s * 0.05),
+    most_live_bytes: steps.map((i) => 2e7 * Math.min(1, i / 200) + 3e6 * Math.sin(i / 9)).map(Math.abs),
+    resident_bytes: steps.slice(1).map((i) => 2e7 + 1e5 * i),
+  },
+};
+
+// What the server does with requests whose path contains a text: a function of the response, instead of the answer.
+const special = new Map();
+let token = "token-1";
+const requests = [];
+
+const server = createServer((request, response) => {
+  const { pathname } = new URL(request.url, "http://x");
+  response.setHeader("Content-Security-Policy", policy);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.setHeader("Cache-Control", "no-store");
+  const json = (status, body) =>
+    response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+  if (pathname === "/auth") {
+    let body = "";
+    request.on("data", (part) => (body += part));
+    request.on("end", () => {
+      const right = JSON.parse(body).code === "GOOD";
+      if (right) json(200, { token });
+      else json(403, { error: "the code is wrong or has expired; press Enter for another" });
+    });
+    return;
+  }
+  if (!pathname.startsWith("/api/")) {
+    const name = pathname === "/" ? "/index.html" : pathname;
+    readFile(join(dist, name)).then(
+      (content) => response.writeHead(200, { "Content-Type": types[extname(name)] ?? "text/plain" }).end(content),
+      () => response.writeHead(404).end(),
+    );
+    return;
+  }
+  requests.push(request.url);
+  if (request.headers.authorization !== `Bearer ${token}`) return json(401, { error: "the token is wrong" });
+  for (const [part, act] of special) if (request.url.includes(part)) return act(response, json, request);
+  const [, question] = /\/r\/\w+\/(\w+)/.exec(pathname) ?? [];
+  json(200, columns(question ? answers[question] : session));
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const origin = `http://127.0.0.1:${server.address().port}`;
+
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+const faults = []; // violations of the policy, and errors in scripts
+await context.addInitScript(() => {
+  document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective}`));
+  globalThis.shifts = 0; // how far content moved that the reader did not move
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+});
+
+async function newPage() {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => message.text().startsWith("policy:") && faults.push(message.text()));
+  return page;
+}
+/** Waits for a text; if it does not come, says what the page shows instead. */
+async function has(page, text) {
+  try {
+    await page.getByText(text, { exact: false }).first().waitFor();
+  } catch {
+    throw new Error(`the page does not show "${text}" but:\n${await page.locator("body").innerText()}`);
+  }
+}
+/** A text that the first answer has and its skeleton has not. */
+const answered = "What this recording cannot answer";
+
+const tests = {
+  async "a page without a token says how to get a code, and takes one"() {
+    const page = await newPage();
+    await page.goto(origin);
+    await has(page, "This tab needs a code");
+    assert.equal(requests.length, 0);
+    await page.getByLabel("Code or address").fill("BAD");
+    await page.keyboard.press("Enter");
+    await has(page, "the code is wrong or has expired");
+    await page.getByLabel("Code or address").fill(`${origin}/#code=GOOD`);
+    await page.keyboard.press("Enter");
+    await has(page, "Recordings");
+    await page.close();
+  },
+
+  async "the code leaves the address, and a new tab asks its sibling"() {
+    const page = await newPage();
+    await page.goto(`${origin}/#code=GOOD`);
+    await has(page, "make all");
+    assert.equal(page.url(), `${origin}/`);
+    const other = await newPage();
+    await other.goto(`${origin}/?recording=b`);
+    await has(other, answered);
+    await page.close();
+    await other.close();
+  },
+
+  async "choosing, back and forward, by mouse and by keyboard"() {
+    const page = await open("/");
+    await page.getByRole("link", { name: "cc1plus" }).click();
+    await has(page, answered);
+    assert.equal(page.url(), `${origin}/?recording=c`);
+    await has(page, "killed by SIGSEGV");
+    await page.goBack();
+    await has(page, "Begin with");
+    await page.goForward();
+    await has(page, answered);
+    await page.goBack();
+    await has(page, "Begin with");
+    await page.getByRole("link", { name: "make all" }).focus();
+    await page.keyboard.press("Enter");
+    await has(page, answered);
+    await page.locator(".picture").focus();
+    await page.keyboard.press("End");
+    await has(page, "after 20.0 s");
+    await page.keyboard.press("ArrowLeft");
+    await has(page, "after 19.9 s");
+    await page.close();
+  },
+
+  async "names from anyone are text"() {
+    const page = await open("/?recording=b");
+    await has(page, answered);
+    const text = await page.locator("main").innerText();
+    assert.ok(text.includes(hostile[0]), text);
+    assert.ok(text.includes("\\u202egnp.exe\\u202c"), text);
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069\u0000]/.test(text), "a mark of direction acts");
+    assert.ok(text.length < 3000, `${text.length} characters`);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    assert.doesNotMatch(await page.title(), /^broken in/);
+    await page.close();
+  },
+
+  async "pictures: nothing is wider than the page, in three widths and two themes"() {
+    for (const [name, path, text] of [
+      ["runs", "/", "Begin with"],
+      ["answer", "/?recording=b", answered],
+    ]) {
+      const page = await open(path);
+      await has(page, text);
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [360, 900, 1440]) {
+          await page.setViewportSize({ width, height: 900 });
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          assert.ok(wide <= width, `${name} is ${wide} wide in a window of ${width}`);
+          await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) });
+        }
+      }
+      await page.close();
+    }
+  },
+
+  async "a slow answer shows progress and can be cancelled; nothing moves"() {
+    let answer = () => {};
+    let closed = false;
+    special.set("/r/b/report", (response) => {
+      response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+      response.write('{"progress":{"share":0.25,"doing":"reading events"}}\n');
+      response.on("close", () => (closed = true));
+      answer = () => response.end(`${JSON.stringify(columns(answers.report))}\n`);
+    });
+    const page = await open("/?recording=b");
+    await has(page, "reading events · 25.0 %");
+    await page.screenshot({ path: join(pictures, "progress.png") });
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await has(page, "Cancelled.");
+    await until(() => closed, "the server notices");
+    await page.getByRole("button", { name: "Ask again" }).click();
+    await has(page, "reading events · 25.0 %");
+    answer();
+    await has(page, answered);
+    const shifts = await page.evaluate(() => globalThis.shifts);
+    assert.equal(shifts, 0, "content moved");
+    special.clear();
+    await page.close();
+  },
+
+  async "a late answer for another recording is dropped"() {
+    let late = () => {};
+    special.set("/r/a/about", (_, json) => (late = () => json(200, columns(answers.about))));
+    const page = await open("/?recording=a");
+    await until(() => requests.some((url) => url.includes("/r/a/about")), "the first request");
+    await page.getByRole("link", { name: "4 recordings" }).click();
+    await page.getByRole("link", { name: "cc1plus" }).click();
+    await has(page, answered);
+    late();
+    await has(page, "killed by SIGSEGV");
+    special.clear();
+    await page.close();
+  },
+
+  async "errors say what, where and what to do, and can be tried again"() {
+    const error = { error: "folded", what: "these events were folded", where: "from", do: "ask from 5 s on" };
+    special.set("/r/b/report", (_, json) => json(409, error));
+    const page = await open("/?recording=b");
+    for (const text of ["these events were folded", "ask from 5 s on", "/api/v1/r/b/report"]) await has(page, text);
+    await page.screenshot({ path: join(pictures, "error.png") });
+    await page.setViewportSize({ width: 360, height: 900 });
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+    special.set("/r/b/report", (response) => {
+      response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+      response.end('{"progress":{"share":null,"doing":"counting"}}\n');
+    });
+    await page.getByRole("button", { name: "Try again" }).click();
+    await has(page, "the answer ended before it was complete");
+    special.clear();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await has(page, answered);
+    await page.close();
+  },
+
+  async "what a recording does not have is said in its place"() {
+    const error = { error: "merged", what: "the recording has sums", where: "", do: "ask for the whole" };
+    special.set("/r/b/top", (_, json) => json(409, error));
+    special.set("/r/b/timeline", (_, json) => json(409, error));
+    const page = await open("/?recording=b");
+    await has(page, answered);
+    assert.equal(await page.getByText("the recording has sums").count(), 2);
+    special.clear();
+    await page.close();
+  },
+
+  async "a revoked token leads back to the code"() {
+    const page = await open("/");
+    await has(page, "Begin with");
+    token = "token-2";
+    await page.getByRole("link", { name: "cc1plus" }).click();
+    await has(page, "This tab needs a code");
+    await page.getByLabel("Code or address").fill("GOOD");
+    await page.keyboard.press("Enter");
+    await has(page, answered);
+    assert.equal(page.url(), `${origin}/?recording=c`);
+    await page.close();
+  },
+
+  async "a session without recordings says what to do"() {
+    special.set("/session", (_, json) => json(200, columns({ ...session, runs: [] })));
+    const page = await open("/");
+    await has(page, "heaptap run ./program");
+    special.clear();
+    await page.close();
+  },
+};
+
+/** Opens a page of a browser that has a token. */
+async function open(path) {
+  const page = await newPage();
+  requests.length = 0;
+  await page.goto(`${origin}${path}#code=GOOD`);
+  return page;
+}
+
+async function until(condition, what) {
+  for (let i = 0; i < 600; i++) {
+    if (condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`waited too long: ${what}`);
+}
+
+let failed = 0;
+for (const [name, run] of Object.entries(tests)) {
+  if (!name.includes(part)) continue;
+  try {
+    await run();
+    console.log(`ok: ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAILED: ${name}\n${error.stack}`);
+  }
+}
+if (faults.length > 0) console.log(`FAILED: faults in the page:\n${faults.join("\n")}`);
+await browser.close();
+server.closeAllConnections();
+server.close();
+process.exitCode = failed > 0 || faults.length > 0 ? 1 : 0;

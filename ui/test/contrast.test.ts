@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+/** The colours of style.css by name: light and dark. */
+function colours(): Map<string, [string, string]> {
+  const css = readFileSync("src/style.css", "utf8");
+  const found = [...css.matchAll(/--(\w+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g)];
+  return new Map(found.map(([, name = "", light = "", dark = ""]) => [name, [light, dark]]));
+}
+
+/** The contrast of two colours as WCAG 2 defines it, from 1 to 21. */
+function contrast(a: string, b: string): number {
+  const luminance = (colour: string) => {
+    const [r = 0, g = 0, b = 0] = [1, 3, 5].map((i) => {
+      const c = parseInt(colour.slice(i, i + 2), 16) / 255;
+      return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [x, y] = [luminance(a), luminance(b)];
+  return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+}
+
+test("text has a contrast of 4.5 on every background, curves and bars one of 3, in both themes", () => {
+  const all = colours();
+  for (const theme of [0, 1] as const) {
+    const of = (name: string) => {
+      const pair = all.get(name);
+      assert.ok(pair, `style.css has no colour --${name}`);
+      return pair[theme];
+    };
+    for (const ground of ["page", "panel", "hover"]) {
+      for (const text of ["text", "quiet", "accent", "wrong"]) {
+        const got = contrast(of(text), of(ground));
+        assert.ok(got >= 4.5, `${text} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
+      }
+      for (const mark of ["live", "resident"]) {
+        const got = contrast(of(mark), of(ground));
+        assert.ok(got >= 3, `${mark} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
+      }
+    }
+  }
+  assert.equal(contrast("#000000", "#ffffff"), 21);
+});
