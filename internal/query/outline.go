@@ -280,7 +280,7 @@ func (x *explorer) fold(p *branch) {
 // split divides the items of a branch into those that end there and the branches below it.
 func (x *explorer) split(at *branch) (ends []item, parts []branch) {
 	list := x.items[at.from:at.to]
-	start := at.from
+	start, end := at.from, at.to // of those that go on
 	if x.up {
 		// Those that end come first.
 		n := 0
@@ -290,17 +290,16 @@ func (x *explorer) split(at *branch) (ends []item, parts []branch) {
 				n++
 			}
 		}
-		ends, start = list[:n], at.from+int32(n)
+		ends = list[:n]
+		start += int32(n)
 	} else {
-		ends, start = list, int32(len(x.items))
+		ends = list
+		start = int32(len(x.items))
 		for _, s := range list {
 			for _, n := range x.b.n.below(s.origin) {
 				x.items = append(x.items, item{n, n})
 			}
 		}
-	}
-	end := at.to
-	if !x.up {
 		end = int32(len(x.items))
 	}
 	list = x.items[start:end]
