@@ -56,3 +56,44 @@ func newTimelineRow(r *query.SeriesRow) TimelineRow {
 	}
 	return j
 }
+
+// ProcessTimeline is how the memory of the whole process developed. Lists of what the kernel said have an entry for each
+// step, or none if the recording has no such samples; the others have one more, for the beginning.
+type ProcessTimeline struct {
+	Head
+	TimesNS       []int64  `json:"times_ns"`
+	Events        []uint64 `json:"events"`
+	Live          []uint64 `json:"live_bytes"`
+	LiveBlocks    []uint64 `json:"live_blocks"`
+	Most          []uint64 `json:"most_live_bytes"`
+	Fewest        []uint64 `json:"fewest_live_bytes"`
+	Allocations   []uint64 `json:"allocations"`
+	Bytes         []uint64 `json:"bytes"`
+	Deallocations []uint64 `json:"deallocations"`
+	Exact         []bool   `json:"exact"` // of each step: fewest_live_bytes and bytes are; else they are bounds
+	Resident      []int64  `json:"resident_bytes"`
+	Proportional  []int64  `json:"proportional_bytes"`
+	Swapped       []int64  `json:"swapped_bytes"`
+	Mapped        []int64  `json:"mapped_bytes"`
+	Threads       []int64  `json:"threads"`
+	Marks         []Mark   `json:"marks"` // of the range
+}
+
+// NewProcessTimeline makes the answer.
+func NewProcessTimeline(s *query.Source, t *query.ProcessTimeline) *ProcessTimeline {
+	j := &ProcessTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Live: t.Live, LiveBlocks: t.Blocks,
+		Most: t.Most, Fewest: t.Least, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
+		Exact: t.Exact, Resident: orNone(t.Samples.Resident), Proportional: orNone(t.Samples.Proportional),
+		Swapped: orNone(t.Samples.Swapped), Mapped: orNone(t.Samples.Mapped), Threads: orNone(t.Samples.Threads),
+		Marks: newMarks(t.Marks, t.MarkNames)}
+	j.Rough = t.Rough
+	j.Metrics, j.Total = []Metric{}, Values{}
+	return j
+}
+
+func orNone(list []int64) []int64 {
+	if list == nil {
+		return []int64{}
+	}
+	return list
+}

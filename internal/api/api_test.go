@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -257,6 +259,53 @@ func TestTags(t *testing.T) {
 	}
 	if w := get(a, "session"); w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("session: %v", w.Header())
+	}
+}
+
+// number is a number of an answer: as text if it is larger than 2^53, and pruned to null if it is 0.
+type number uint64
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = 0
+		return nil
+	}
+	v, err := strconv.ParseUint(strings.Trim(string(b), `"`), 10, 64)
+	*n = number(v)
+	return err
+}
+
+// TestProcess: whatever the steps, exact or rough, the timeline of the process has its true peak.
+func TestProcess(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	asked := 0
+	for _, id := range list {
+		var report struct{ Peak struct{ Bytes number } }
+		if w := get(a, "r/"+id+"/report?top=0"); w.Code != http.StatusOK {
+			continue // calls were only counted
+		} else {
+			decode(t, w.Body.Bytes(), &report)
+		}
+		for _, query := range []string{"", "?steps=1", "?steps=7&rough=pixel"} {
+			w := get(a, "r/"+id+"/process"+query)
+			if w.Code == http.StatusConflict {
+				continue // its events are gone
+			}
+			var x struct {
+				Most   []number `json:"most_live_bytes"`
+				Fewest []number `json:"fewest_live_bytes"`
+			}
+			decode(t, lastLine(w.Body.Bytes()), &x)
+			most, fewest := slices.Max(append(x.Most, 0)), slices.Max(append(x.Fewest, 0)) // lists of zeros are pruned
+			if w.Code != http.StatusOK || most != report.Peak.Bytes || fewest > most {
+				t.Errorf("%s%s: %d, most %d, fewest %d, the peak is %d", id, query, w.Code, most, fewest, report.Peak.Bytes)
+			}
+			asked++
+		}
+	}
+	if asked < 9 {
+		t.Errorf("only %d timelines", asked)
 	}
 }
 

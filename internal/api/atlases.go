@@ -10,6 +10,10 @@ import (
 // maxAtlasBytes bounds the atlases of all open recordings together.
 const maxAtlasBytes = 128 << 20
 
+// mostPrepared is of how many events a recording may be for its timelines to be prepared in the background, which
+// decodes all of them: some seconds of a processor.
+const mostPrepared = 200_000_000
+
 // States of an opened recording's atlas.
 const (
 	atlasComing uint32 = iota // it is being made, or waits for that
@@ -46,6 +50,9 @@ func (a *API) chart(o *opened) {
 		return
 	}
 	a.shelf.giveAtlas(o, made)
+	if o.source.Profile.Totals.Events <= mostPrepared {
+		_ = query.PrepareTimeline(a.ctx, o.source, nil) // without it, exact timelines take longer
+	}
 }
 
 // keep uses a recording that is open, and reports whether it is.

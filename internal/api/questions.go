@@ -68,6 +68,17 @@ var Questions = []Question{
 			grouped(query.ByStack, 0, query.Peak)(a)
 			a.top = -1
 		}},
+	{Name: "process", Text: "how the memory of the whole process developed: the most and the fewest bytes of each step; " +
+		"with rough, after decoding a few blocks of events at most",
+		Parameters: []string{"from", "to", "steps", "rough"}, Answers: answers[answer.ProcessTimeline](),
+		preset: func(a *asked) { a.steps = 400 },
+		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
+			t, err := query.Timeline(ctx, c.s, q, c.steps, c.rough != "")
+			if err != nil {
+				return nil, err
+			}
+			return answer.NewProcessTimeline(c.s, t), nil
+		}},
 	{Name: "curve", Text: "how what a filter selects, or functions, developed over the whole run: from the atlas",
 		Parameters: []string{"module", "focus", "ignore", "hide", "by", "of"}, Answers: answers[answer.Curve](),
 		preset: grouped(query.ByFunction, 0),

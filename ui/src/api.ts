@@ -17,6 +17,8 @@ export interface Answers {
   tree: Tree | Sandwich;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;
+  /** how the memory of the whole process developed: the most and the fewest bytes of each step; with rough, after decoding a few blocks of events at most */
+  process: ProcessTimeline;
   /** how what a filter selects, or functions, developed over the whole run: from the atlas */
   curve: Curve;
   /** how sizes and lifetimes are distributed */
@@ -116,6 +118,12 @@ export interface Parameters {
     top?: number;
     steps?: number;
     stack?: boolean;
+  };
+  process: {
+    from?: string;
+    to?: string;
+    steps?: number;
+    rough?: string;
   };
   curve: {
     module?: string[];
@@ -815,6 +823,36 @@ export interface Process {
   signal: number;
   status: string;
   recorder: string;
+}
+
+export interface ProcessTimeline {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  times_ns: Numbers;
+  events: Numbers;
+  live_bytes: Numbers;
+  live_blocks: Numbers;
+  most_live_bytes: Numbers;
+  fewest_live_bytes: Numbers;
+  allocations: Numbers;
+  bytes: Numbers;
+  deallocations: Numbers;
+  exact: boolean[];
+  resident_bytes: Numbers;
+  proportional_bytes: Numbers;
+  swapped_bytes: Numbers;
+  mapped_bytes: Numbers;
+  threads: Numbers;
+  marks: MarkColumns;
 }
 
 export interface Progress {

@@ -109,6 +109,7 @@ var more = map[string][]string{
 	"top":      {"by=stack&metric=leaked,mean-lifetime,recycling", "by=thread", "by=size", "by=region", "by=address"},
 	"tree":     {"threshold=0", "up", "of=parse", "by=thread", "by=stack&depth=2"},
 	"timeline": {"top=3", "stack", "top=2&by=size&steps=7"},
+	"process":  {"rough=pixel", "from=25%25&steps=50"},
 	"source":   {"function=parse", "file=0", "file=0&line=3"},
 	"regions":  {"sort=highest"},
 	"memory":   {"at=50%25"},

@@ -93,7 +93,8 @@ func (l *Timeline) Steps(ctx context.Context, r *recording.Reader, from, to uint
 	return w.steps(), w.rough, errors.Join(w.damage...)
 }
 
-// Prepare reads all blocks of events that it does not know yet. progress gets how many of how many are done.
+// Prepare reads all blocks of events that it does not know yet. progress, which may be nil, gets how many of how many are
+// done.
 func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) error {
 	if err := r.NeedEvents(); err != nil {
 		return err
@@ -107,7 +108,11 @@ func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress fu
 	}
 	return inorder.Do(ctx, len(list), func(k int, _ *atomic.Bool) (func(), error) {
 		_, err := l.readBlock(blocks, list[k], nil, nil)
-		return func() { progress(k+1, len(list)) }, err
+		return func() {
+			if progress != nil {
+				progress(k+1, len(list))
+			}
+		}, err
 	})
 }
 
