@@ -57,8 +57,8 @@ func newTimelineRow(r *query.SeriesRow) TimelineRow {
 	return j
 }
 
-// ProcessTimeline is how the memory of the whole process developed. Lists of what the kernel said have an entry for each
-// step, or none if the recording has no such samples; the others have one more, for the beginning.
+// ProcessTimeline is how the memory of the whole process developed. Lists of what the kernel said have an entry for
+// each step, or none if the recording has no such samples; the others have one more, for the beginning.
 type ProcessTimeline struct {
 	Head
 	TimesNS       []int64  `json:"times_ns"`
@@ -81,8 +81,8 @@ type ProcessTimeline struct {
 
 // NewProcessTimeline makes the answer.
 func NewProcessTimeline(s *query.Source, t *query.ProcessTimeline) *ProcessTimeline {
-	j := &ProcessTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Live: t.Live, LiveBlocks: t.Blocks,
-		Most: t.Most, Fewest: t.Least, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
+	j := &ProcessTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Live: t.Live,
+		LiveBlocks: t.Blocks, Most: t.Most, Fewest: t.Least, Allocations: t.Allocations, Bytes: t.Bytes, Deallocations: t.Deallocations,
 		Exact: t.Exact, Resident: orNone(t.Samples.Resident), Proportional: orNone(t.Samples.Proportional),
 		Swapped: orNone(t.Samples.Swapped), Mapped: orNone(t.Samples.Mapped), Threads: orNone(t.Samples.Threads),
 		Marks: newMarks(t.Marks, t.MarkNames)}

@@ -299,7 +299,8 @@ func TestProcess(t *testing.T) {
 			decode(t, lastLine(w.Body.Bytes()), &x)
 			most, fewest := slices.Max(append(x.Most, 0)), slices.Max(append(x.Fewest, 0)) // lists of zeros are pruned
 			if w.Code != http.StatusOK || most != report.Peak.Bytes || fewest > most {
-				t.Errorf("%s%s: %d, most %d, fewest %d, the peak is %d", id, query, w.Code, most, fewest, report.Peak.Bytes)
+				t.Errorf("%s%s: %d, most %d, fewest %d, the peak is %d", id, query, w.Code, most, fewest,
+					report.Peak.Bytes)
 			}
 			asked++
 		}

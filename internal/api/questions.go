@@ -68,8 +68,7 @@ var Questions = []Question{
 			grouped(query.ByStack, 0, query.Peak)(a)
 			a.top = -1
 		}},
-	{Name: "process", Text: "how the memory of the whole process developed: the most and the fewest bytes of each step; " +
-		"with rough, after decoding a few blocks of events at most",
+	{Name: "process", Text: "how the memory of the whole process developed; with rough, at once",
 		Parameters: []string{"from", "to", "steps", "rough"}, Answers: answers[answer.ProcessTimeline](),
 		preset: func(a *asked) { a.steps = 400 },
 		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {

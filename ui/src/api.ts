@@ -17,7 +17,7 @@ export interface Answers {
   tree: Tree | Sandwich;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;
-  /** how the memory of the whole process developed: the most and the fewest bytes of each step; with rough, after decoding a few blocks of events at most */
+  /** how the memory of the whole process developed; with rough, at once */
   process: ProcessTimeline;
   /** how what a filter selects, or functions, developed over the whole run: from the atlas */
   curve: Curve;

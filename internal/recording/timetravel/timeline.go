@@ -93,8 +93,8 @@ func (l *Timeline) Steps(ctx context.Context, r *recording.Reader, from, to uint
 	return w.steps(), w.rough, errors.Join(w.damage...)
 }
 
-// Prepare reads all blocks of events that it does not know yet. progress, which may be nil, gets how many of how many are
-// done.
+// Prepare reads all blocks of events that it does not know yet. progress, which may be nil, gets how many of how many
+// are done.
 func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) error {
 	if err := r.NeedEvents(); err != nil {
 		return err
