@@ -83,8 +83,9 @@ type ProcessTimeline struct {
 func NewProcessTimeline(s *query.Source, t *query.ProcessTimeline) *ProcessTimeline {
 	j := &ProcessTimeline{Head: newHead(s, &t.Answer), TimesNS: t.Times, Events: t.Cuts, Live: t.Live,
 		LiveBlocks: t.Blocks, Most: t.Most, Fewest: t.Least, Allocations: t.Allocations, Bytes: t.Bytes,
-		Deallocations: t.Deallocations, Exact: t.Exact, Resident: orNone(t.Samples.Resident), Proportional: orNone(t.Samples.Proportional),
-		Swapped: orNone(t.Samples.Swapped), Mapped: orNone(t.Samples.Mapped), Threads: orNone(t.Samples.Threads),
+		Deallocations: t.Deallocations, Exact: t.Exact, Resident: orNone(t.Samples.Resident),
+		Proportional: orNone(t.Samples.Proportional), Swapped: orNone(t.Samples.Swapped),
+		Mapped: orNone(t.Samples.Mapped), Threads: orNone(t.Samples.Threads),
 		Marks: newMarks(t.Marks, t.MarkNames)}
 	j.Rough = t.Rough
 	j.Metrics, j.Total = []Metric{}, Values{}
