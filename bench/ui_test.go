@@ -23,7 +23,7 @@ func TestUISection(t *testing.T) {
 	}
 	section := uiSection([]*uiMeasured{m})
 	for _, want := range []string{
-		"| timeline, about 400 steps, whole | 60 (median) | 1.0 | 500.0 | 12 |",
+		"| call tree of a range, rough, 2,000 nodes | 8 (median) | 1.0 | 500.0 | 12 |",
 		"| call tree of a range, exact | 30 (95 %) | 1.0 | **500.0** | 12 |",
 		"| from the start to an open socket | 150 | **200.0** | | |",
 		"x.htap 300 MB.",

@@ -68,7 +68,13 @@ export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak:
           </span>
         )}
         <span class="at quiet">
-          {step === null ? peakText : `after ${duration(Math.round((levels?.seconds[step] ?? 0) * 1e9))}`}
+          {step !== null
+            ? `after ${duration(Math.round((levels?.seconds[step] ?? 0) * 1e9))}`
+            : peak?.atNs !== undefined && (
+                <>
+                  peak {size(peak.bytes)} <span class="wide">after {duration(peak.atNs)}</span>
+                </>
+              )}
         </span>
       </div>
       <div
