@@ -186,6 +186,48 @@ func TestSandwichNodes(t *testing.T) {
 	}
 }
 
+// TestNothingInSandwich: the trees of a sandwich lack what has nothing of the metrics, as other trees do, and its groups
+// are there nevertheless: from the events of a range, from the tally, and from an atlas.
+func TestNothingInSandwich(t *testing.T) {
+	t.Parallel()
+	missing := 0
+	for seed := range uint64(6) {
+		s, events := random(t, seed, 200)
+		withAtlas(t, s, 20)
+		defer s.Close()
+		n := uint64(len(events))
+		match := func(g *Group) bool { return g.Function == "b" }
+		for _, q := range []*Query{{}, {Threads: []uint32{0}}, {Range: &Range{n / 3, n / 2}},
+			{Range: &Range{n / 3, n / 2}, Rough: s.Profile.Duration}} {
+			q.Metrics = []Metric{Live}
+			o, err := DrawSandwich(t.Context(), s, q, match, Trim{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, tree := range []*Outline{o.Callers, o.Callees} {
+				for i := 1; i < len(tree.Parent); i++ {
+					if v := tree.Total.Values(i); v.LiveBytes == 0 {
+						t.Errorf("seed %d, %s: %+v has nothing", seed, o.Plan, tree.Groups[tree.Group[i]])
+					}
+				}
+			}
+			there := *q
+			there.Range, there.At, there.Rough, there.Metrics = &Range{o.From, o.To}, &o.At, 0, []Metric{Live, Bytes}
+			both, err := DrawSandwich(t.Context(), s, &there, match, Trim{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(o.Groups, both.Groups) {
+				t.Errorf("seed %d, %s: the groups are %+v, want %+v", seed, o.Plan, o.Groups, both.Groups)
+			}
+			missing += len(both.Callees.Parent) - len(o.Callees.Parent)
+		}
+	}
+	if missing == 0 {
+		t.Error("everything was live")
+	}
+}
+
 // TestKeptForest: queries that share a forest get the answers that they get without it, at the same time and in any
 // order, also if the forest has to grow for them.
 func TestKeptForest(t *testing.T) {

@@ -1,8 +1,6 @@
 package query
 
 import (
-	"slices"
-
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
@@ -127,16 +125,9 @@ func (a *ask) around(cut uint64) (earliest, latest int64) {
 	return blocks.Begin(i), blocks.End(i)
 }
 
-// atMoments are the metrics that say what was live at a moment.
-var atMoments = []Metric{Live, LiveBlocks, Peak, PeakBlocks}
-
-// changes returns what happened in the range at each stack. Of an answer from an atlas, that is nothing if no metric
-// needs it.
+// changes returns what happened in the range at each stack.
 func (a *ask) changes() ([]recording.Change, error) {
 	if a.moved != nil {
-		if !slices.ContainsFunc(a.Metrics, func(m Metric) bool { return !slices.Contains(atMoments, m) }) {
-			return nil, nil
-		}
 		return a.moved.Changes(a.moved.from, a.moved.to), nil
 	}
 	sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)

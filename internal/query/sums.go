@@ -256,6 +256,13 @@ func (s *Sums) Column(m Metric) ([]uint64, bool) {
 // column returns the column of a field, which must be there.
 func (s *Sums) column(f field) []uint64 { return s.cols[slices.Index(s.fields, f)] }
 
+// drop drops a field, which must be there.
+func (s *Sums) drop(f field) {
+	k := slices.Index(s.fields, f)
+	s.fields = slices.Delete(slices.Clone(s.fields), k, k+1) // other sums have the same list
+	s.cols = slices.Delete(s.cols, k, k+1)
+}
+
 // grow adds a group.
 func (s *Sums) grow() {
 	for k := range s.cols {

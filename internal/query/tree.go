@@ -125,6 +125,10 @@ func DrawSandwich(ctx context.Context, s *Source, q *Query, match func(*Group) b
 		}
 	}
 	outer := n.topmost(matching, func(node int32) bool { return cells[node] > 0 })
+	if !n.a.ownPeaks { // else nodes that have nothing of the metrics would be in the trees
+		n.self.drop(fieldCells)
+		n.total.drop(fieldCells)
+	}
 	list := make([]item, len(outer))
 	for i, node := range outer {
 		list[i] = item{node, n.parent[node]}
