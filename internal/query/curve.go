@@ -141,12 +141,9 @@ const maxIndexes = 4
 
 // grouped returns the index of the query's groups.
 func (c *chart) grouped(s *Source, q *Query) *groupIndex {
-	g := grouping{by: q.By}
+	g := grouping{by: q.By, hide: q.hidden()}
 	if g.by == ByStack {
 		g.by = ByLine
-	}
-	if q.Hide != nil {
-		g.hide = q.Hide.String()
 	}
 	if q.Names != nil {
 		return newGroupIndex(s, c.Atlas, q, g)

@@ -42,6 +42,14 @@ type forestKey struct {
 	hide string
 }
 
+// hidden is the same for queries that hide the same frames; "" if none are. An empty pattern hides all of them.
+func (q *Query) hidden() string {
+	if q.Hide == nil {
+		return ""
+	}
+	return "/" + q.Hide.String()
+}
+
 // keptForest is a forest that queries share.
 type keptForest struct {
 	mu sync.Mutex
@@ -76,10 +84,7 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 		f.index()
 		return f, nodes
 	}
-	key := forestKey{s: a.Source, by: a.q.By}
-	if a.q.Hide != nil {
-		key.hide = a.q.Hide.String()
-	}
+	key := forestKey{s: a.Source, by: a.q.By, hide: a.q.hidden()}
 	k, ok := keptForests.Get(key)
 	if !ok {
 		k = &keptForest{}

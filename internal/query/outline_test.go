@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -225,6 +226,31 @@ func TestNothingInSandwich(t *testing.T) {
 	}
 	if missing == 0 {
 		t.Error("everything was live")
+	}
+}
+
+// TestAllHidden: what is kept for a query that hides all frames is not taken for one that hides none.
+func TestAllHidden(t *testing.T) {
+	t.Parallel()
+	s, _ := random(t, 2, 100)
+	defer s.Close()
+	withAtlas(t, s, 20)
+	all := regexp.MustCompile("")
+	b := func(g *Group) bool { return g.Function == "b" }
+	for _, hide := range []*regexp.Regexp{all, nil, all} {
+		q := &Query{Hide: hide}
+		table, err := Flat(t.Context(), s, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		curve, err := CurveOf(t.Context(), s, q, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames := slices.ContainsFunc(table.Rows, func(r Row) bool { return b(&r.Group) })
+		if lives := slices.Max(curve.Most) > 0; frames != (hide == nil) || lives != frames {
+			t.Errorf("hiding %v: b is in the table: %v; its curve has something: %v", hide, frames, lives)
+		}
 	}
 }
 
