@@ -21,7 +21,7 @@
 // is a signed one, as in package recording.
 //
 //	16 bytes  "heaptap atlas 1\n"
-//	32 bytes  the recording's identity, see Identity
+//	32 bytes  what the atlas is of: SHA-256 of the recording's length, its beginning and end, and the options
 //	u32       CRC-32C of what follows
 //	u32       length of the contents, unpacked
 //	          contents, as one zstd frame
