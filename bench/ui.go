@@ -73,8 +73,8 @@ var cells = []cell{
 		return fmt.Sprintf("top?by=stack&metric=bytes,allocations&limit=200&skip=%d", rng.IntN(5000))
 	}},
 	{"the same by another column, with a text", .02, .95, func(rng *rand.Rand) string {
-		return fmt.Sprintf("top?by=line&metric=bytes,allocations&sort=allocations&limit=200&match=%c&skip=%d", 'a'+rng.IntN(26),
-			rng.IntN(1000))
+		return fmt.Sprintf("top?by=line&metric=bytes,allocations&sort=allocations&limit=200&match=%c&skip=%d",
+			'a'+rng.IntN(26), rng.IntN(1000))
 	}},
 }
 
@@ -287,8 +287,8 @@ func (s *server) stop() (memory float64) {
 func uiSection(all []*uiMeasured) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, %d times each after "+
-		"the first, about random ranges. Wall time in ms, with encoding, compression and transfer. Machine: %s. In bold: "+
-		"worse than its goal.\n\n"+
+		"the first, about random ranges. Wall time in ms, with encoding, compression and transfer. Machine: %s. "+
+		"In bold: worse than its goal.\n\n"+
 		"| question | goal |", uiHeading, uiRounds, machine())
 	rule := "|---|--:|"
 	for _, m := range all {

@@ -187,8 +187,8 @@ func TestSandwichNodes(t *testing.T) {
 	}
 }
 
-// TestNothingInSandwich: the trees of a sandwich lack what has nothing of the metrics, as other trees do, and its groups
-// are there nevertheless: from the events of a range, from the tally, and from an atlas.
+// TestNothingInSandwich: the trees of a sandwich lack what has nothing of the metrics, as other trees do. Its groups
+// are there nevertheless, wherever the answer comes from.
 func TestNothingInSandwich(t *testing.T) {
 	t.Parallel()
 	missing := 0

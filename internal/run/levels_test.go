@@ -200,7 +200,7 @@ func TestLevelsText(t *testing.T) {
 	}
 }
 
-// BenchmarkLevels reads the levels of a run of 1,000 programs from its index, and from its recordings.
+// BenchmarkLevels opens a run of 1,000 programs, and reads their levels from its index.
 func BenchmarkLevels(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "make.7.htap")
 	w := newRecorder(b, path, 7)
