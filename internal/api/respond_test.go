@@ -197,8 +197,9 @@ func TestStopped(t *testing.T) {
 	check := func(where string, text []byte) {
 		t.Helper()
 		text = bytes.TrimSpace(text)
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
 		var got Error
-		if err := json.Unmarshal(text[bytes.LastIndexByte(text, '\n')+1:], &got); err != nil || got.Code != want.Code || got.What != want.What {
+		if err := json.Unmarshal(text, &got); err != nil || got.Code != want.Code || got.What != want.What {
 			t.Errorf("%s: %s, %v", where, text, err)
 		}
 	}
