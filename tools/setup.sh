@@ -146,9 +146,3 @@ if [ ${#viewers[@]} -gt 0 ]; then
 	npm install -g --silent "${viewers[@]}" >/dev/null ||
 		echo "npm cannot install ${viewers[*]}: their tests are skipped" >&2
 fi
-# What drives a browser.
-if [ ! -e tests/browser/node_modules/playwright-core ]; then
-	echo "installing by npm, in tests/browser: playwright-core"
-	npm ci --prefix tests/browser --ignore-scripts --silent >/dev/null ||
-		echo "npm cannot install playwright-core: the tests with a browser are skipped" >&2
-fi

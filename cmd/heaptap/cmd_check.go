@@ -60,7 +60,7 @@ checks. With 5 runs of each, that can be told; with fewer, all runs must exceed 
 	cmd.Flags().IntVar(&top, "top", top, "show `N` call stacks for each limit that does not hold; 0: none")
 	runs.add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		saveMemory()
+		saveMemory(busyMemory)
 		defer g.Close()
 		if err := g.prepare(cmd, top); err != nil {
 			return err

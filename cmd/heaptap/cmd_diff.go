@@ -50,7 +50,7 @@ docs/queries.md says how rows are matched.`,
 		"with --tree: leave out functions that have less than this `SHARE` of all changes")
 	cmd.Flags().IntVar(&cut.Depth, "depth", cut.Depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		saveMemory()
+		saveMemory(busyMemory)
 		trim, err := cut.Trim()
 		if err != nil {
 			return usage(cmd, err)

@@ -91,6 +91,7 @@ here.
 }
 
 func (o *openFlags) run(cmd *cobra.Command, args []string) error {
+	saveMemory(servedMemory)
 	o.Warn = sayTo(cmd)
 	server, err := serve.Listen(o.Options)
 	var usage *serve.UsageError

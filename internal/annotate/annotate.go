@@ -17,11 +17,14 @@ import (
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
 
-// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION.
+// UnknownError is the error of a text that names nothing on the recording's call stacks, or nothing with source lines.
+type UnknownError struct{ error }
+
+// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION; else an *UnknownError.
 func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, finder *source.Finder) (*Tables, error) {
 	t, err := findTarget(s, text)
 	if err != nil {
-		return nil, err
+		return nil, &UnknownError{err}
 	}
 	p := s.Reader.Process()
 	finder.Named = func(file string) bool { return madeOf(ctx, s, file) }

@@ -187,6 +187,7 @@ func TestErrors(t *testing.T) {
 		{"session?x=1", "400 bad-parameter ", "", -1},
 		{"r/" + merged + "/top?size=1..", "409 merged ", "sums of 2 recordings", -1},
 		{"r/" + folded + "/top?from=10%25&metric=leaked", "409 folded from", "folded", -1},
+		{"r/" + folded + "/source?file=0&from=10%25&metric=leaked", "409 folded from", "folded", -1},
 	} {
 		w := get(a, c.path)
 		var e failure
@@ -257,8 +258,12 @@ func TestTags(t *testing.T) {
 			t.Errorf("%s: %d, tag %s", other, w.Code, w.Header().Get("ETag"))
 		}
 	}
-	if w := get(a, "session"); w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
-		t.Errorf("session: %v", w.Header())
+	// These depend on more than the recording.
+	for _, changing := range []string{"session", "r/" + list[0] + "/ps", "r/" + list[0] + "/source?file=0"} {
+		w := get(a, changing)
+		if w.Code != http.StatusOK || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", changing, w.Code, w.Header())
+		}
 	}
 }
 

@@ -30,6 +30,11 @@ type atlases struct {
 
 // chart gives an opened recording its atlas.
 func (a *API) chart(o *opened) {
+	defer func() { // a fault must not end the server
+		if recover() != nil {
+			o.atlas.CompareAndSwap(atlasComing, atlasNone)
+		}
+	}()
 	if o.source.Reader.Live() { // it would be made again each second
 		o.atlas.Store(atlasNone)
 		return
@@ -37,6 +42,8 @@ func (a *API) chart(o *opened) {
 	select {
 	case a.atlases.turn <- struct{}{}:
 		defer func() { <-a.atlases.turn }()
+	case <-o.closed:
+		return
 	case <-a.ctx.Done():
 		return
 	}
@@ -86,6 +93,7 @@ func (s *shelf) giveAtlas(o *opened, made *atlas.Atlas) {
 			x.atlas.Store(atlasNone)
 		}
 	}
+	s.trim()
 }
 
 // curve asks the atlas for a curve.

@@ -52,3 +52,29 @@ func TestAtlas(t *testing.T) {
 		t.Errorf("the older atlas still has %d bytes", made[0].atlasBytes)
 	}
 }
+
+// TestClosedMeanwhile: a recording that was closed is not kept in memory by its turn for an atlas.
+func TestClosedMeanwhile(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, small(t))
+	defer a.Close()
+	a.shelf.made = nil
+	o, err := a.shelf.acquire(a.shelf.sets[0].entries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.atlases.turn <- struct{}{} // another one has the turn
+	ended := make(chan struct{})
+	go func() {
+		a.chart(o)
+		close(ended)
+	}()
+	a.shelf.mu.Lock()
+	a.shelf.retire(o)
+	a.shelf.mu.Unlock()
+	a.shelf.release(o)
+	<-ended
+	if o.atlas.Load() != atlasComing || len(a.shelf.open) != 0 || a.shelf.next != 0 {
+		t.Errorf("%d are open, %d are being opened", len(a.shelf.open), a.shelf.next)
+	}
+}

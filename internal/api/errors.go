@@ -67,10 +67,13 @@ func asError(ctx context.Context, err error) *Error {
 	case errors.As(err, &merged):
 		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(),
 			Do: "ask for sums of the whole"}
-	case ctx.Err() != nil:
+	case ctx.Err() == nil:
+		return &Error{Status: http.StatusInternalServerError, Code: "failed", What: err.Error()}
+	case errors.Is(context.Cause(ctx), context.Canceled): // net/http gives no cause of its own
 		return &Error{Status: statusClosed, Code: "cancelled", What: "the client has gone"}
 	}
-	return &Error{Status: http.StatusInternalServerError, Code: "failed", What: err.Error()}
+	return &Error{Status: http.StatusServiceUnavailable, Code: "closed", What: context.Cause(ctx).Error(),
+		Do: "start heaptap again, or use the address that it prints on Enter"}
 }
 
 // ofFlag makes the answer of an error that begins with a flag: "--NAME: WHAT", or "--NAME VALUE is WHAT".

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -23,6 +24,8 @@ type Question struct {
 	Answers    []reflect.Type
 	Command    string // that gives the same answer, and its flags beside the parameters; "": none
 
+	changing bool // the answer depends on more than the recording, so it is neither kept nor has an ETag
+
 	preset func(a *asked)                                  // the defaults; nil: none
 	answer func(ctx context.Context, c *call) (any, error) // needs no query
 	ask    func(ctx context.Context, c *call, q *query.Query) (any, error)
@@ -33,6 +36,7 @@ type call struct {
 	*asked
 	s        *query.Source
 	rec      *opened
+	shelf    *shelf
 	noSource bool
 	filters  []string // that were given, as flags
 	progress func(done, total uint64)
@@ -46,7 +50,11 @@ var Questions = []Question{
 	{Name: "about", Text: "what the recording can answer, and what it lacks", Answers: answers[About](),
 		answer: func(_ context.Context, c *call) (any, error) { return newAbout(c.s), nil }},
 	{Name: "ps", Text: "the programs of the recording's run", Answers: answers[answer.Run](), Command: "ps",
-		answer: func(_ context.Context, c *call) (any, error) { return c.rec.entry.set.describe(), nil }},
+		changing: true,
+		answer: func(_ context.Context, c *call) (any, error) {
+			c.shelf.refresh(c.rec.entry.set)
+			return c.rec.entry.set.describe(), nil
+		}},
 	{Name: "report", Text: "where the memory went: totals, peak, leaks, and the call stacks that stand out",
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
 		preset: func(a *asked) { a.top = 5 }, answer: report},
@@ -159,7 +167,7 @@ var Questions = []Question{
 		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},
 	{Name: "source", Text: "the lines of a source file or a function with what they count, and the file's text",
 		Parameters: with(filters, "metric", "at", "file", "function", "line", "skip", "limit"), Command: "source",
-		Answers: answers[SourceText](), ask: sourceText,
+		Answers: answers[SourceText](), ask: sourceText, changing: true,
 		preset: func(a *asked) {
 			grouped(query.ByLine, 20, query.Peak, query.Allocations, query.Bytes, query.Leaked)(a)
 			a.file = -1
@@ -381,9 +389,13 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 		place = files[c.file]
 	}
 	l, err := annotate.Ask(ctx, c.s, q, place, &source.Finder{})
-	if err != nil {
+	var unknown *annotate.UnknownError
+	switch {
+	case errors.As(err, &unknown):
 		return nil, &Error{Status: 404, Code: "unknown-place", What: err.Error(), Where: "function",
 			Do: "top?by=function lists the functions"}
+	case err != nil:
+		return nil, err
 	}
 	if c.line > 0 {
 		l.Line = uint32(c.line)

@@ -21,10 +21,11 @@ import (
 )
 
 // Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they
-// take, unless more are in use.
+// take with their atlases, unless more are in use. Together with the kept answers (cacheBytes), and the forests and
+// listings that package query keeps, these are 300 MB.
 const (
 	maxOpen      = 8
-	maxOpenBytes = 128 << 20
+	maxOpenBytes = 140 << 20
 )
 
 // shelf holds the recordings of a session. Those that were asked last are open.
@@ -43,6 +44,7 @@ type shelf struct {
 	mu   sync.Mutex
 	byID map[string]*entry
 	open []*opened // the least recently used first; also those that are being replaced
+	next int       // how many are being opened
 }
 
 // runSet is a run with the recordings of its programs.
@@ -82,7 +84,8 @@ type opened struct {
 	atlas      atomic.Uint32 // its state
 	atlasBytes int64
 	users      int
-	stale      bool // it is closed once nobody uses it
+	stale      bool          // it is closed once nobody uses it
+	closed     chan struct{} // closed with it
 
 	filesOnce sync.Once
 	fileList  []string
@@ -310,6 +313,7 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 	}
 	source, err := query.New(r)
 	if err != nil {
+		s.leaveRoom()
 		return nil, errors.Join(err, r.Close())
 	}
 	o := s.put(e, source)
@@ -345,16 +349,24 @@ func (s *shelf) use(e *entry) *opened {
 	return o
 }
 
-// makeRoom closes recordings that nobody uses, until another one may be opened.
+// makeRoom closes recordings that nobody uses, until another one may be opened. That must be put, or leaveRoom be
+// called.
 func (s *shelf) makeRoom() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.open) >= maxOpen {
+	for len(s.open)+s.next >= maxOpen {
 		if !s.retireIdle() {
 			return errBusy // there are fewer workers than recordings that may be open
 		}
 	}
+	s.next++
 	return nil
+}
+
+func (s *shelf) leaveRoom() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next--
 }
 
 // retireIdle closes the recording that was not used for longest, and reports whether there is one that nobody uses. The
@@ -367,17 +379,26 @@ func (s *shelf) retireIdle() bool {
 	return i >= 0
 }
 
-// bytes is about how many bytes the open recordings take. The shelf is locked.
+// trim closes recordings that nobody uses until the open ones take no more bytes than they may. The shelf is locked.
+func (s *shelf) trim() {
+	for s.bytes() > maxOpenBytes && s.retireIdle() {
+	}
+}
+
+// bytes is about how many bytes the open recordings take with their atlases. The shelf is locked.
 func (s *shelf) bytes() (sum int) {
 	for _, o := range s.open {
-		sum += o.bytes
+		sum += o.bytes + int(o.atlasBytes)
 	}
 	return sum
 }
 
 // sizeOf returns about how many bytes a recording takes while it is open: measured, 400 for each call stack that
-// allocates, and 20 for each node of the calling-context tree.
-func sizeOf(s *query.Source) int { return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() }
+// allocates, and 20 for each node of the calling-context tree; and what its timelines may keep (package timetravel).
+func sizeOf(s *query.Source) int {
+	const levels, ofBlock = 21 << 20, 72 << 10
+	return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() + min(levels, ofBlock*s.Reader.EventBlocks().Len())
+}
 
 // retire closes a recording, now or when nobody uses it any more. The shelf is locked.
 func (s *shelf) retire(o *opened) {
@@ -389,6 +410,7 @@ func (s *shelf) retire(o *opened) {
 		return
 	}
 	s.open = slices.DeleteFunc(s.open, func(x *opened) bool { return x == o })
+	close(o.closed)
 	_ = o.source.Close() // nothing was written
 }
 
@@ -414,11 +436,11 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 	e.about, e.size = about, size
 	e.identity = fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)
 	o := &opened{entry: e, source: source, identity: e.identity, generation: e.generation, checked: time.Now(),
-		bytes: sizeOf(source), users: 1}
+		bytes: sizeOf(source), users: 1, closed: make(chan struct{})}
 	e.now = o
 	s.open = append(s.open, o)
-	for s.bytes() > maxOpenBytes && s.retireIdle() {
-	}
+	s.next--
+	s.trim()
 	return o
 }
 

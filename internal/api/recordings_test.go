@@ -55,8 +55,12 @@ func TestGrowing(t *testing.T) {
 		t.Errorf("growing %v: %s", e.about.Growing, first)
 	}
 	opened, before := e.now, tag
-	if ask(); e.now != opened || tag != before || e.generation != 0 {
-		t.Errorf("nothing was appended: generation %d, tag %s, before %s", e.generation, tag, before)
+	if body := ask(); body != "" || e.now != opened || tag != before || e.generation != 0 {
+		t.Errorf("nothing was appended: generation %d, tag %s, before %s, sent: %s", e.generation, tag, before, body)
+	}
+	a.cache.by[tag].Value.(*kept).body = compress([]byte("kept"))
+	if tag = ""; !strings.HasPrefix(ask(), "kept") || tag != before {
+		t.Error("nothing was appended: the answer is not the one that was kept")
 	}
 	held, err := a.shelf.acquire(e)
 	if err != nil {

@@ -54,14 +54,12 @@ func (a *API) question(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if identity, generation, ok := a.shelf.known(j.entry); ok {
-		j.tag = a.tag(j, identity, generation)
-		if matches(r.Header.Get("If-None-Match"), j.tag) {
-			head(w, j.tag)
-			w.WriteHeader(http.StatusNotModified)
+		tag := a.tag(j, identity, generation)
+		if unchanged(w, r, tag) {
 			return
 		}
-		if body := a.cache.get(j.tag); body != nil {
-			send(w, r, j.tag, body)
+		if body := a.cache.get(tag); body != nil {
+			send(w, r, tag, body)
 			return
 		}
 	}
@@ -74,7 +72,6 @@ type job struct {
 	question  *Question
 	canonical string
 	asked     *asked
-	tag       string // "": not known yet, or there is none
 	work      func(ctx context.Context, p *progress) (any, error)
 }
 
@@ -123,8 +120,11 @@ func onlyGet(r *http.Request) error {
 	return nil
 }
 
-// tag is the entity tag of an answer.
+// tag is the entity tag of an answer; "": it has none.
 func (a *API) tag(j *job, identity string, generation uint64) string {
+	if j.question.changing {
+		return ""
+	}
 	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name,
 		j.canonical)
 	sum := sha256.Sum256([]byte(text))
@@ -141,18 +141,35 @@ func matches(header, tag string) bool {
 	return false
 }
 
+// unchanged tells a client that it has the answer with a tag, if it does.
+func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
+	if tag == "" || !matches(r.Header.Get("If-None-Match"), tag) {
+		return false
+	}
+	head(w, tag)
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
 // answer answers a question.
 func (a *API) answer(ctx context.Context, j *job, p *progress) (any, error) {
+	if err := ctx.Err(); err != nil { // opening a recording cannot be cancelled
+		return nil, err
+	}
 	o, err := a.shelf.acquire(j.entry)
 	if err != nil {
 		return nil, err
 	}
 	defer a.shelf.release(o)
-	p.tag.Store(a.tag(j, o.identity, o.generation))
+	tag := a.tag(j, o.identity, o.generation)
+	p.tag.Store(tag)
+	if body := a.cache.get(tag); body != nil { // a recording that may have grown, and has not
+		return packed(body), nil
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := &call{asked: j.asked, s: o.source, rec: o, noSource: a.options.NoSource, progress: p.set}
+	c := &call{asked: j.asked, s: o.source, rec: o, shelf: a.shelf, noSource: a.options.NoSource, progress: p.set}
 	c.filters = j.filters()
 	x, err := j.question.put(ctx, c)
 	if err != nil {
@@ -201,9 +218,12 @@ func (p *progress) line() []byte {
 	return append(b, '\n')
 }
 
-// result is a compressed answer, or why there is none.
+// packed is an encoded answer, compressed.
+type packed []byte
+
+// result is an answer, or why there is none.
 type result struct {
-	body []byte
+	body packed
 	err  error
 }
 
@@ -251,14 +271,19 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 	if err != nil {
 		return result{err: asError(lane, err)}
 	}
-	plain, ok := body.([]byte)
-	if !ok {
-		if plain, err = encode(body); err != nil {
+	switch b := body.(type) {
+	case packed:
+		return result{body: b}
+	case []byte:
+		x.body = compress(b)
+	default:
+		plain, err := encode(body)
+		if err != nil {
 			return result{err: asError(lane, err)}
 		}
+		x.body = compress(plain)
 	}
-	x.body = compress(plain)
-	if tag, ok := p.tag.Load().(string); ok && j.question != nil {
+	if tag, _ := p.tag.Load().(string); tag != "" && j.question != nil {
 		a.cache.put(tag, x.body)
 	}
 	return x
@@ -281,7 +306,9 @@ func (a *API) finish(w http.ResponseWriter, r *http.Request, p *progress, x resu
 		return
 	}
 	tag, _ := p.tag.Load().(string)
-	send(w, r, tag, x.body)
+	if r.Method == http.MethodPost || !unchanged(w, r, tag) {
+		send(w, r, tag, x.body)
+	}
 }
 
 // stream sends lines: progress, until there is the answer or an error, which is the last line.

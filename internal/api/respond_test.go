@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -165,6 +167,76 @@ func TestClose(t *testing.T) {
 	a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/session", nil))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestStopped: the end of the server is not the client's: a request says why it ended, also when lines were sent.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t, small(t))
+	defer a.Close()
+	cause := errors.New("heaptap was stopped")
+	want := &Error{Status: http.StatusServiceUnavailable, Code: "closed", What: cause.Error()}
+	serve := func(started func(), stop <-chan struct{}) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithCancelCause(r.Context())
+			defer cancel(nil)
+			go func() {
+				<-stop
+				cancel(cause)
+			}()
+			a.begin(w, r.WithContext(ctx), &job{work: func(ctx context.Context, _ *progress) (any, error) {
+				started()
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}})
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	check := func(where string, text []byte) {
+		t.Helper()
+		text = bytes.TrimSpace(text)
+		text = text[bytes.LastIndexByte(text, '\n')+1:]
+		var got Error
+		if err := json.Unmarshal(text, &got); err != nil || got.Code != want.Code || got.What != want.What {
+			t.Errorf("%s: %s, %v", where, text, err)
+		}
+	}
+	stop := make(chan struct{})
+	s := serve(func() { close(stop) }, stop)
+	resp, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	check("at once", body)
+
+	stop = make(chan struct{})
+	s = serve(func() {}, stop)
+	if resp, err = http.Get(s.URL); err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	first, err := lines.ReadString('\n')
+	if err != nil || !strings.Contains(first, "progress") {
+		t.Errorf("%q, %v", first, err)
+	}
+	close(stop)
+	body, err = io.ReadAll(lines)
+	if err != nil {
+		t.Error(err)
+	}
+	check("after lines", body)
+	if e := asError(t.Context(), errors.New("x")); e.Code != "failed" {
+		t.Errorf("%+v", e)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e := asError(gone, gone.Err()); e.Code != "cancelled" {
+		t.Errorf("%+v", e)
 	}
 }
 

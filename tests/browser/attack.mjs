@@ -2,7 +2,7 @@
 //
 //   node attack.mjs '{"chromium": PATH, "app": ADDRESS WITH CODE, "victim": URL, "evil": URL, "rebound": URL,
 //                     "token": TOKEN, "code": CODE}'
-import { chromium } from "playwright-core";
+import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
 
 const options = JSON.parse(process.argv[2]);
 

@@ -58,7 +58,7 @@ func (o *outcome) attacks() map[string]attack {
 // drive has Chromium open pages.
 func drive(t *testing.T, options map[string]string) (o outcome) {
 	t.Helper()
-	need.File(t, "node_modules/playwright-core/package.json")
+	need.File(t, "../../ui/node_modules/playwright-core/package.json")
 	node := need.Tool(t, "node")
 	options["chromium"] = need.Tool(t, "chromium")
 	text, err := json.Marshal(options)

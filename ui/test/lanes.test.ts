@@ -100,6 +100,7 @@ test("faults say what, where and what to do", async () => {
     ["a stream of junk", () => stream("[1]\n"), "broken", strange],
     ["an error in a stream", () => stream(line(error)), "refused", "bad regexp"],
     ["a server that ends", () => stream(line({ ...busy, error: "closed" })), "broken", "64 requests are waiting"],
+    ["no atlas yet", () => stream(line({ ...busy, error: "not-ready" })), "broken", "64 requests are waiting"],
     ["no server", () => Promise.reject(new TypeError("x")), "unreachable", "heaptap does not answer"],
   ] as const) {
     const { client } = await connect(answer);

@@ -77,7 +77,7 @@ export function faultOfError(message: unknown, where: string, status: number): F
     return typeof value === "string" ? value : "";
   };
   const code = text("what") ? text("error") : "";
-  const broken = status >= 500 || ["failed", "busy", "closed"].includes(code);
+  const broken = status >= 500 || ["failed", "busy", "closed", "not-ready"].includes(code);
   const kind = status === 401 ? "unauthorized" : broken ? "broken" : "refused";
   const what = text("what") || text("error") || `the server answered with status ${status}`;
   return new Fault(kind, what, text("where") ? `${where}, ${text("where")}` : where, text("do"));
