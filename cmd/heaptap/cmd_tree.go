@@ -43,7 +43,7 @@ or below a path of them.
 	cmd.Flags().IntVar(&cut.Depth, "depth", cut.Depth, "show `N` levels at most; 0: all")
 	cmd.Flags().IntVar(&cut.Nodes, "nodes", 0, "show only the `N` nodes that count most, in all; 0: all")
 	cmd.Flags().StringArrayVar(&cut.Below, "below", nil,
-		"show the tree below this `FUNCTION`, with shares of it; repeat it for a path from the root")
+		"show the tree below this `FUNCTION`, with shares of it; repeat it for a path")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		trim, err := cut.Trim()
 		if err != nil {

@@ -90,7 +90,7 @@ var Parameters = []Parameter{
 	number("depth", "show so many levels at most; 0: all", 1<<20, func(a *asked) *int { return &a.Depth }),
 	number("nodes", "show only so many nodes, those that count most; 0: as many as an answer may have, 100,000",
 		maxNodes, func(a *asked) *int { return &a.Nodes }),
-	path("below", "show the tree below this function, with shares of it; repeated: below a path from the root",
+	path("below", "show the tree below this function, with shares of it; repeated: below a path",
 		func(a *asked) *[]string { return &a.Below }),
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
 	number("steps", "divide the time into so many steps; 0: about 200", maxRows,

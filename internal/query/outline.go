@@ -219,15 +219,27 @@ func (x *explorer) run() *Outline {
 	return x.out
 }
 
-// follow returns the branch below another one that has a name; it has no items and no group if there is none.
+// follow returns the branch with a name that counts most: of those directly below another one or, if none of them has
+// it, of all below, since few users know what is above main. It has no items and no group if there is none.
 func (x *explorer) follow(at branch, name string) branch {
-	_, parts := x.split(&at)
 	best := branch{group: -1}
-	for _, p := range parts {
-		g := &x.b.n.groups[p.group]
-		named := g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)
-		if named && !x.isZero(&p) && (best.group < 0 || p.rank > best.rank) {
-			best = p
+	waiting := branches{at}
+	for direct := true; len(waiting) > 0 && (best.group < 0 || waiting[0].rank > best.rank); direct = false {
+		from := waiting.pop()
+		_, parts := x.split(&from)
+		for _, p := range parts {
+			g := &x.b.n.groups[p.group]
+			named := g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)
+			switch {
+			case x.isZero(&p):
+			case !named:
+				waiting.push(p)
+			case best.group < 0 || p.rank > best.rank:
+				best = p
+			}
+		}
+		if direct && best.group >= 0 {
+			break
 		}
 	}
 	return best

@@ -146,6 +146,15 @@ func below(t *testing.T, rng *rand.Rand, s *Source, q *Query, shape Shape, full 
 			}
 		}
 	}
+	// A name alone is found wherever it is.
+	last := path[len(path)-1]
+	got, err = Draw(t.Context(), s, q, shape, Trim{Below: []string{s.Text(&last)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := got.Tree().Group; s.Text(&g) != s.Text(&last) {
+		t.Fatalf("%+v below %q: %+v", q, s.Text(&last), g)
+	}
 	nowhere, err := Draw(t.Context(), s, q, shape, Trim{Below: append(names, "nowhere")})
 	if err != nil {
 		t.Fatal(err)
