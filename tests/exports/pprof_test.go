@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // metricOf are the metrics behind pprof's names.
@@ -66,6 +67,20 @@ func pprofRaw(t *testing.T, path string) *raw {
 		r.addresses[a] = true
 	}
 	return r
+}
+
+// begin is the time at which a profile says that it begins.
+func (r *raw) begin(t *testing.T) time.Time {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^Time: (.*)$`).FindStringSubmatch(r.text)
+	if m == nil {
+		t.Fatalf("no time in %.2000s", r.text)
+	}
+	at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 // TestPprof has go tool pprof read profiles.

@@ -195,7 +195,7 @@ func TestPushSlices(t *testing.T) {
 		if n, _ := rawOf(t, s.got[len(s.got)-1].profile).sumOf("inuse_space"); n != want["live"] {
 			t.Errorf("%s: %d live at the end, expected %d", name, n, want["live"])
 		}
-		if len(s.got) < 3 || len(s.got) > 8 {
+		if len(s.got) < 2 || len(s.got) > 8 { // those in which a busy machine let nothing happen are left out
 			t.Errorf("%s: %d slices", name, len(s.got))
 		}
 	}
@@ -218,25 +218,27 @@ func TestPyroscopeMerges(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &pyroscope{}
-	every := end/5 + 1
+	every := end/8 + 1
 	command(t, "push", "--pyroscope", s.serve(t), "--every", fmt.Sprintf("%dns", every), path)
+	begin := pprofRaw(t, exported(t, "pprof", path)).begin(t)
 	merged := map[string]uint64{} // a flame graph of all
 	highest := uint64(0)
-	for i, one := range s.got {
+	for _, one := range s.got {
 		r := rawOf(t, one.profile)
 		for k, typ := range r.types {
 			merged[typ] += r.sums[k]
 		}
-		// A flame graph of this slice; also the average of the series, by steps of a slice.
+		// A flame graph of this slice; also the average of the series, by steps of a slice. Slices in which nothing was
+		// allocated are left out, so a profile says when it begins.
 		inuse, _ := r.sumOf("inuse_space")
-		at := fmt.Sprintf("%dns", min(int64(i+1)*every, end))
+		at := fmt.Sprintf("%dns", min(r.begin(t).Sub(begin).Nanoseconds()+every, end))
 		want := pprofRaw(t, exported(t, "pprof", path, "--metric", "live", "--at", at))
 		if inuse != want.sums[0] {
-			t.Errorf("slice %d: %d in use, live at %s are %d", i, inuse, at, want.sums[0])
+			t.Errorf("%d in use in a slice, live at its end, %s, are %d", inuse, at, want.sums[0])
 		}
 		highest = max(highest, inuse)
 	}
-	if len(s.got) < 4 || merged["inuse_space"] <= highest {
+	if len(s.got) < 2 || merged["inuse_space"] <= highest {
 		t.Errorf("%d slices have %d in use in sum, one has %d: no slice differs", len(s.got),
 			merged["inuse_space"], highest)
 	}
