@@ -1,32 +1,61 @@
-// The state of the page: the session, where the reader is, and the answers for that place.
-import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
-import { find, type FirstAnswer, type Recording, type Run } from "./model/answers.ts";
-import { Loader } from "./model/loading.ts";
-import { formatPlace, home, parsePlace, type Place } from "./model/place.ts";
-import { Client, type Lane } from "./net/lanes.ts";
-import { askFirstAnswer, askRuns } from "./net/questions.ts";
+// The state of the page: the session, where the reader is, and what follows the pointer.
+import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import type { About, Report } from "./api.ts";
+import { find, type Recording, type Run } from "./model/answers.ts";
+import type { QuestionName, Values } from "./model/commands.ts";
+import { filtersOf, type Filters } from "./model/filters.ts";
+import { Follower, type Task } from "./model/follower.ts";
+import { formatPlace, parsePlace, type Place } from "./model/place.ts";
+import type { Span } from "./model/time.ts";
+import { taskOf, type Question } from "./net/ask.ts";
+import { Client } from "./net/lanes.ts";
+import { askRuns } from "./net/questions.ts";
 import { realBrowser, Session } from "./net/session.ts";
+
+/** What a part of a page asks about: the place, or while the reader drags, what it would be. */
+export interface Selected {
+  recording: string;
+  place: Place;
+  /** As parameters of questions. */
+  filters: Filters;
+  /** The reader still drags: ask with rough=pixel. */
+  rough: boolean;
+}
+
+/** The question that the bottom line shows, and the part that asks it. */
+export interface Asked {
+  question: QuestionName;
+  values: Values;
+  part: Follower<unknown>;
+}
+
+/** A function under the pointer: its own live bytes are drawn over the timeline. */
+export interface Hovered {
+  function: string;
+  module: string;
+}
 
 export class App {
   readonly session = new Session(realBrowser());
-  readonly runs = new Loader<Run[]>();
-  readonly answer = new Loader<FirstAnswer>();
-  readonly #place = signal<Place>(parsePlace(location.search));
+  readonly #client = new Client(this.session, (input, init) => fetch(input, init), randomName());
   // The list is asked in a lane of its own: it must not be lost when the reader has already chosen.
-  readonly #listLane: Lane;
-  readonly #viewLane: Lane;
-
-  constructor() {
-    const client = new Client(this.session, (input, init) => fetch(input, init), randomName());
-    this.#listLane = client.lane("background/session");
-    this.#viewLane = client.lane("view/first");
-  }
+  readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));
+  readonly about = this.follower<About>("about");
+  readonly report = this.follower<Report>("report");
+  readonly #place = signal<Place>(parsePlace(location.search));
+  /** The range while the reader drags over the timeline; undefined: nothing is dragged. */
+  readonly brush = signal<Span | undefined>(undefined);
+  readonly hovered = signal<Hovered | undefined>(undefined);
+  /** What the bottom line says was asked. */
+  readonly asked = signal<Asked | undefined>(undefined);
+  /** A hidden tab asks nothing. */
+  readonly visible = signal(!document.hidden);
 
   /** The recording of the place and its run, once the list is there. */
   get chosen(): { run: Run; recording: Recording } | undefined {
     const { recording } = this.#place.value;
-    const runs = this.runs.state.value;
-    return recording !== undefined && runs.phase === "done" ? find(runs.value, recording) : undefined;
+    const runs = this.runs.shown.value?.value;
+    return recording !== undefined && runs ? find(runs, recording) : undefined;
   }
 
   get place(): ReadonlySignal<Place> {
@@ -34,54 +63,115 @@ export class App {
   }
 
   start(): void {
-    addEventListener("popstate", () => (this.#place.value = parsePlace(location.search)));
+    addEventListener("popstate", () => this.#move(parsePlace(location.search)));
+    document.addEventListener("visibilitychange", () => (this.visible.value = !document.hidden));
     effect(() => {
-      if (this.session.state.value.phase === "open") untracked(() => this.loadRuns());
+      if (this.session.state.value.phase === "open") untracked(() => this.#loadRuns());
     });
-    effect(() => {
-      const { recording } = this.#place.value;
-      if (this.session.state.value.phase !== "open" || recording === undefined) this.#viewLane.cancel();
-      else untracked(() => this.loadAnswer());
-    });
+    this.put(this.about, ({ recording }) => taskOf(recording, { name: "about", parameters: {}, read: (a) => a }));
+    this.put(this.report, ({ recording }) =>
+      taskOf(recording, { name: "report", parameters: { top: 0 }, read: (a) => a }),
+    );
     void this.session.start();
   }
 
   /** Leads to a place, as a link does: the browser's back leads here again. */
   go(place: Place): void {
+    if (formatPlace(place) === formatPlace(this.#place.value)) return;
     history.pushState(null, "", formatPlace(place));
-    this.#place.value = place;
-    scrollTo(0, 0);
+    this.#move(place);
   }
 
-  loadRuns(): void {
-    const { recording } = this.#place.value;
-    void this.runs
-      .show((onProgress) => this.#listLane.run(askRuns, onProgress))
-      .then(() => {
-        // A single recording needs no choice.
-        const state = this.runs.state.value;
-        const only = state.phase === "done" ? onlyRecording(state.value) : undefined;
-        if (recording !== undefined || only === undefined || this.#place.value.recording !== undefined) return;
-        const place = { ...home, recording: only };
-        history.replaceState(null, "", formatPlace(place));
-        this.#place.value = place;
+  /** Changes parts of the place. Replaced places are not in the browser's history. */
+  change(parts: Partial<Place>, how: "push" | "replace" = "push"): void {
+    const place = { ...this.#place.value, ...parts };
+    if (how === "push") return this.go(place);
+    history.replaceState(null, "", formatPlace(place));
+    this.#move(place);
+  }
+
+  /** Ends a drag with the range that it chose. */
+  select(parts: Partial<Place>): void {
+    batch(() => {
+      this.brush.value = undefined;
+      this.change(parts);
+    });
+  }
+
+  #move(place: Place): void {
+    batch(() => {
+      if (place.recording !== this.#place.value.recording) {
+        this.brush.value = undefined;
+        this.hovered.value = undefined;
+      }
+      this.#place.value = place;
+    });
+  }
+
+  /** A part that asks in lanes of its own name. */
+  follower<T>(name: string): Follower<T> {
+    return new Follower<T>(this.#client.lane(`view/${name}`), this.#client.lane(`brush/${name}`));
+  }
+
+  /**
+   * Has a part follow the selection, until the returned function is called.
+   * @param task what it asks; undefined: nothing, and it shows nothing
+   */
+  put<T>(part: Follower<T>, task: (selected: Selected) => Task<T> | undefined): () => void {
+    return effect(() => {
+      if (this.session.state.value.phase !== "open" || !this.visible.value) return;
+      const place = this.#place.value;
+      const brush = this.brush.value;
+      const { recording } = place;
+      const rough = brush !== undefined;
+      const asked = recording && task({ recording, place, filters: filtersOf(place, brush), rough });
+      untracked(() => {
+        if (!asked) part.clear();
+        else if (rough) part.follow(asked);
+        else part.settle(asked);
       });
+    });
   }
 
-  loadAnswer(): void {
-    const { recording } = this.#place.value;
-    if (recording === undefined) return;
-    void this.answer.show((onProgress) =>
-      this.#viewLane.run((ask) => askFirstAnswer(ask, recording), onProgress),
-    );
+  /** Puts a question, and has the bottom line show it. */
+  putMain<Q extends QuestionName, T>(
+    part: Follower<T>,
+    question: (selected: Selected) => Question<Q, T> | undefined,
+  ): () => void {
+    const stop = this.put(part, (selected) => {
+      const asked = question(selected);
+      untracked(() => {
+        this.asked.value = asked && {
+          question: asked.name,
+          values: asked.parameters as Values,
+          part: part as Follower<unknown>,
+        };
+      });
+      return asked && taskOf(selected.recording, asked);
+    });
+    return () => {
+      stop();
+      if (this.asked.peek()?.part === part) this.asked.value = undefined;
+    };
   }
 
-  cancelAnswer(): void {
-    this.#viewLane.cancel();
-  }
-
-  cancelRuns(): void {
-    this.#listLane.cancel();
+  #loadRuns(): void {
+    const asked = this.#place.value.recording;
+    this.runs.settle({
+      base: "",
+      key: "session",
+      run: async (ask) => {
+        const runs = await askRuns(ask);
+        // A single recording needs no choice.
+        const only = onlyRecording(runs);
+        if (asked === undefined && only !== undefined && this.#place.value.recording === undefined) {
+          const place = { ...this.#place.value, recording: only };
+          history.replaceState(null, "", formatPlace(place));
+          this.#move(place);
+        }
+        return runs;
+      },
+    });
   }
 }
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { find, reportCommand } from "../src/model/answers.ts";
+import { find } from "../src/model/answers.ts";
+import { commandOf } from "../src/model/commands.ts";
+import { queryOf } from "../src/net/ask.ts";
 import { Fault } from "../src/net/fault.ts";
-import { askFirstAnswer, askRuns, endOf, queryOf } from "../src/net/questions.ts";
+import { askFirstAnswer, askRuns, endOf } from "../src/net/questions.ts";
 import { columns } from "./encode.mjs";
 
 /** A program as the API lists it. */
@@ -56,7 +58,7 @@ test("runs are lists of programs, each with its parent", async () => {
 
   const commands = ["a", "c", "none"].map((id) => {
     const found = find(runs, id);
-    return found && reportCommand(found.run, found.recording);
+    return found && commandOf(found.run, found.recording, "report", {});
   });
   assert.deepEqual(commands, [
     "heaptap report /r/one.htap",

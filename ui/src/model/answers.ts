@@ -1,6 +1,5 @@
 // What the page shows, as data. src/net/questions.ts makes these of the server's answers.
 import type { Fault } from "../net/fault.ts";
-import { shellQuote } from "./names.ts";
 import type { Node } from "./tree.ts";
 
 /** A recording of the session: one program of a run. A process that executes another program has one of each. */
@@ -42,12 +41,6 @@ export function find(runs: readonly Run[], id: string): { run: Run; recording: R
     if (recording) return { run, recording };
   }
   return undefined;
-}
-
-/** The command that answers as the page of a recording does. */
-export function reportCommand(run: Run, recording: Recording): string {
-  const which = run.recordings.length > 1 ? `--process ${recording.pid} ` : "";
-  return `heaptap report ${which}${shellQuote(run.path)}`;
 }
 
 /** A moment with its size. */

@@ -1,23 +1,106 @@
-// Where the reader is: all that the address of the page says. Names are those of the API and of the command line, so
-// that a view, a URL and a command are one thing. The address never holds the token.
+// Where the reader is: all that the address of the page says. Names and values are those of the API and of the command
+// line, so that a view, a URL and a command are one thing. The address never holds the token.
 
-export interface Place {
-  /** The recording whose answer is shown; undefined: the list of recordings. */
-  recording: string | undefined;
+/** The pages, in the order of their keys. */
+export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source"] as const;
+export type PageName = (typeof pageNames)[number];
+
+/** Values of one text. Undefined: the default of the question. */
+const texts = [
+  "recording", // whose answers are shown; undefined: the list of recordings
+  "from", // the selected range of time,
+  "to",
+  "from2", // and the one to compare it with
+  "to2",
+  "at", // the cursor: a moment
+  "zoom", // the span of time that the timeline shows, FROM..TO
+  "size",
+  "lifetime",
+  "by",
+  "of",
+  "sort",
+  "match",
+  "search", // what is highlighted
+  "shape", // of the flame graph
+  "colour",
+  "order",
+  "file",
+  "line",
+] as const;
+
+/** Values of several texts, in their order. */
+const lists = [
+  "metric",
+  "thread",
+  "region",
+  "module",
+  "focus",
+  "ignore",
+  "hide",
+  "collapse",
+  "below",
+  "picked", // what the right side explains: the names of a path, outermost first; one name: a function
+] as const;
+
+const flags = [
+  "up",
+  "self",
+  "reverse",
+  "unfolded", // library frames are shown
+] as const;
+
+type Text = (typeof texts)[number];
+type List = (typeof lists)[number];
+type Flag = (typeof flags)[number];
+
+export type Place = { page: PageName } & { [K in Text]: string | undefined } & { [K in List]: readonly string[] } & {
+  [K in Flag]: boolean;
+};
+
+/** The list of recordings. */
+export const home: Place = read(new URLSearchParams());
+
+/** The first page of a recording. */
+export function placeOf(recording: string): Place {
+  return { ...home, recording };
 }
-
-export const home: Place = { recording: undefined };
 
 /** Reads the query of an address, such as ?recording=2. What it does not know, it ignores. */
 export function parsePlace(query: string): Place {
-  const values = new URLSearchParams(query);
-  return { recording: values.get("recording") || undefined };
+  return read(new URLSearchParams(query));
+}
+
+function read(values: URLSearchParams): Place {
+  const page = pageNames.find((name) => name === values.get("page")) ?? "overview";
+  const entries = [
+    ...texts.map((name) => [name, values.get(name) || undefined]),
+    ...lists.map((name) => [name, values.getAll(name).filter((value) => value !== "")]),
+    ...flags.map((name) => [name, values.has(name)]),
+  ];
+  return { page, ...Object.fromEntries(entries) } as Place;
 }
 
 /** The address of a place: a path with its query. */
 export function formatPlace(place: Place): string {
-  const values = new URLSearchParams();
-  if (place.recording !== undefined) values.set("recording", place.recording);
-  const query = values.toString();
-  return query === "" ? "/" : `/?${query}`;
+  const parts: string[] = [];
+  const add = (name: string, value: string) => parts.push(`${name}=${escape(value)}`);
+  if (place.recording !== undefined) add("recording", place.recording);
+  if (place.page !== "overview") add("page", place.page);
+  for (const name of texts) {
+    const value = place[name];
+    if (name !== "recording" && value !== undefined && value !== "") add(name, value);
+  }
+  for (const name of lists) for (const value of place[name]) if (value !== "") add(name, value);
+  for (const name of flags) if (place[name]) parts.push(name);
+  return parts.length === 0 ? "/" : `/?${parts.join("&")}`;
+}
+
+/** Halves of surrogate pairs, which no encoding of text has. */
+const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** Escapes a value for a query, and leaves alone what people read and needs no escape there: colons, commas, slashes. */
+function escape(value: string): string {
+  return encodeURIComponent(value.replace(half, "\ufffd"))
+    .replace(/%(3A|2C|2F|40|3B|28|29)/g, (code) => decodeURIComponent(code))
+    .replaceAll("%20", "+");
 }

@@ -13,8 +13,10 @@ import type {
 } from "../api.ts";
 import { decode } from "../columns.ts";
 import type { FirstAnswer, Gap, Holder, Levels, Part, Peak, Recording, Run } from "../model/answers.ts";
+import type { Values } from "../model/commands.ts";
 import { plural } from "../model/format.ts";
 import { base } from "../model/names.ts";
+import { pathOf } from "./ask.ts";
 import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
 
@@ -37,8 +39,7 @@ const passing = [
 export async function askFirstAnswer(ask: Ask, recording: string): Promise<FirstAnswer> {
   const begin = performance.now();
   const put = async <Q extends keyof Parameters>(question: Q, parameters: Parameters[Q]): Promise<Answers[Q]> => {
-    const path = `r/${encodeURIComponent(recording)}/${question}${queryOf(parameters)}`;
-    return decode<Answers[Q]>(await ask(path)).answer;
+    return decode<Answers[Q]>(await ask(pathOf(recording, question, parameters as Values))).answer;
   };
   const about = await put("about", {});
   const report = await put("report", { top: 0 });
@@ -101,16 +102,6 @@ async function part<T>(ask: () => Promise<T>): Promise<Part<T>> {
     if (thrown instanceof Fault && thrown.kind === "refused") return { fault: thrown };
     throw thrown;
   }
-}
-
-/** The query of a question; empty if it has no parameters. Values go in as the command line has them. */
-export function queryOf(parameters: Record<string, string | number | boolean | string[] | undefined>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) query.append(name, String(one));
-  }
-  const text = query.toString();
-  return text === "" ? "" : `?${text}`;
 }
 
 export function runsOf(session: Session): Run[] {
@@ -227,7 +218,7 @@ function placeOf(module: string, offset: string): string {
 }
 
 /** The times are the bounds of the steps, the first being the beginning; resident bytes have no value for that. */
-export function levelsOf(timeline: Timeline): Levels {
+export function levelsOf(timeline: Pick<Timeline, "times_ns" | "most_live_bytes" | "resident_bytes">): Levels {
   const seconds = Array.from(timeline.times_ns, (ns) => ns / 1e9);
   const live = Array.from(timeline.most_live_bytes);
   const known = Array.from(timeline.resident_bytes, (bytes) => (Number.isNaN(bytes) ? null : bytes));

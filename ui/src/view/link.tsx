@@ -3,14 +3,27 @@ import type { App } from "../app.ts";
 import { formatPlace, type Place } from "../model/place.ts";
 
 /** A link to a place. It is a real one: it can be copied, and opened in another tab. */
-export function Link(props: { app: App; to: Place; class?: string; children: ComponentChildren }) {
+export function Link(props: {
+  app: App;
+  to: Place;
+  class?: string;
+  current?: boolean;
+  title?: string;
+  children: ComponentChildren;
+}) {
   const follow = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     props.app.go(props.to);
   };
   return (
-    <a class={props.class} href={formatPlace(props.to)} onClick={follow}>
+    <a
+      class={props.class}
+      title={props.title}
+      href={formatPlace(props.to)}
+      aria-current={props.current ? "page" : undefined}
+      onClick={follow}
+    >
       {props.children}
     </a>
   );

@@ -3,53 +3,34 @@ import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { duration, moment, plural } from "../model/format.ts";
+import { placeOf } from "../model/place.ts";
 import { rows, type Row } from "../model/tree.ts";
 import { Bone, Size } from "./figures.tsx";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
-import { CancelledBox, EmptyBox, FaultBox, ProgressBox } from "./states.tsx";
+import { Answered } from "./part.tsx";
+import { EmptyBox } from "./states.tsx";
 
 /** More rows than this are shown when the reader asks for them. */
 const firstRows = 200;
 
 export function Runs({ app }: { app: App }) {
-  const state = app.runs.state.value;
-  const load = () => app.loadRuns();
-  switch (state.phase) {
-    case "blank":
-      return <main />;
-    case "skeleton":
-      return <main aria-busy="true">{skeleton}</main>;
-    case "progress":
-      return (
-        <main aria-busy="true">
-          <ProgressBox progress={state.progress} cancel={() => app.cancelRuns()} />
-        </main>
-      );
-    case "failed":
-      return (
-        <main>
-          <FaultBox fault={state.fault} retry={load} />
-        </main>
-      );
-    case "cancelled":
-      return (
-        <main>
-          <CancelledBox retry={load} />
-        </main>
-      );
-    case "done":
-      return (
-        <main>
-          <h1>Recordings</h1>
-          {state.value.length === 0 ? (
-            <EmptyBox why="There are no recordings here yet." command="heaptap run ./program" />
-          ) : (
-            state.value.map((run, i) => <RunTable key={i} app={app} run={run} />)
-          )}
-        </main>
-      );
-  }
+  return (
+    <main>
+      <Answered part={app.runs} skeleton={skeleton}>
+        {(runs) => (
+          <>
+            <h1>Recordings</h1>
+            {runs.length === 0 ? (
+              <EmptyBox why="There are no recordings here yet." command="heaptap run ./program" />
+            ) : (
+              runs.map((run, i) => <RunTable key={i} app={app} run={run} />)
+            )}
+          </>
+        )}
+      </Answered>
+    </main>
+  );
 }
 
 function RunTable({ app, run }: { app: App; run: Run }) {
@@ -117,7 +98,7 @@ function Start({ app, run }: { app: App; run: Run }) {
   return (
     <p class="start">
       Begin with{" "}
-      <Link app={app} to={{ recording: main.id }}>
+      <Link app={app} to={placeOf(main.id)}>
         <Name text={main.command} limit={80} />
       </Link>{" "}
       <span class="quiet">
@@ -136,7 +117,7 @@ function RecordingRow(props: { app: App; run: Run; row: Row<Recording>; largest:
   return (
     <tr class={main ? "choice main" : "choice"}>
       <td class="tree" style={{ "--depth": Math.min(depth, 12) }}>
-        <Link app={app} to={{ recording: r.id }}>
+        <Link app={app} to={placeOf(r.id)}>
           <Name text={r.command} limit={80} />
         </Link>{" "}
         <span class="quiet">{r.pid}</span>

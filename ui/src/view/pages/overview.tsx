@@ -1,56 +1,24 @@
 // The first answer about a recording: its curve, its peaks, and which functions hold the most at the peak.
-import { useSignal } from "@preact/signals";
-import type { App } from "../app.ts";
-import { reportCommand, type FirstAnswer, type Gap, type Holder, type Part, type Peak } from "../model/answers.ts";
-import { count, duration, percent, plural, shortCount } from "../model/format.ts";
-import { base, location, visible } from "../model/names.ts";
-import { Bone, Figure, Size } from "./figures.tsx";
-import { Name } from "./name.tsx";
-import { CancelledBox, EmptyBox, FaultBox, ProgressBox, Refusal } from "./states.tsx";
-import { Timeline } from "./timeline.tsx";
+import type { App } from "../../app.ts";
+import type { FirstAnswer, Gap, Holder, Part, Peak } from "../../model/answers.ts";
+import { count, duration, percent, plural, shortCount } from "../../model/format.ts";
+import { base, location, visible } from "../../model/names.ts";
+import { Bone, Figure, Size } from "../figures.tsx";
+import { Name } from "../name.tsx";
+import { Answered, usePart } from "../part.tsx";
+import { EmptyBox, Refusal } from "../states.tsx";
+import { askFirstAnswer } from "../../net/questions.ts";
 
-export function Answer({ app }: { app: App }) {
-  const state = app.answer.state.value;
-  const load = () => app.loadAnswer();
-  switch (state.phase) {
-    case "blank":
-      return <Frame app={app} />;
-    case "skeleton":
-      return <Frame app={app} busy>{<Content answer={undefined} />}</Frame>;
-    case "progress":
-      return (
-        <Frame app={app} busy>
-          <ProgressBox progress={state.progress} cancel={() => app.cancelAnswer()} />
-        </Frame>
-      );
-    case "failed":
-      return (
-        <Frame app={app}>
-          <FaultBox fault={state.fault} retry={load} />
-        </Frame>
-      );
-    case "cancelled":
-      return (
-        <Frame app={app}>
-          <CancelledBox retry={load} />
-        </Frame>
-      );
-    case "done":
-      return (
-        <Frame app={app} answer={state.value}>
-          <Content answer={state.value} />
-        </Frame>
-      );
-  }
-}
-
-function Frame(props: { app: App; busy?: boolean; answer?: FirstAnswer; children?: preact.ComponentChildren }) {
+export function Overview({ app }: { app: App }) {
+  const part = usePart(app, "overview", ({ recording }) => ({
+    base: recording,
+    key: "overview",
+    run: (ask) => askFirstAnswer(ask, recording),
+  }));
   return (
-    <>
-      <Timeline part={props.answer?.levels} peak={props.answer?.live} />
-      <main aria-busy={props.busy}>{props.children}</main>
-      {props.answer && <Bottom app={props.app} answer={props.answer} />}
-    </>
+    <Answered part={part} skeleton={<Content answer={undefined} />}>
+      {(answer) => <Content answer={answer} />}
+    </Answered>
   );
 }
 
@@ -208,41 +176,5 @@ function GapLine({ gap }: { gap: Gap }) {
         )}
       </span>
     </li>
-  );
-}
-
-/** Browsers let pages write to the clipboard that come by HTTPS or from this machine. */
-const canCopy = isSecureContext;
-
-const basis = { exact: "exact", estimated: "estimated from samples", counted: "calls were counted" };
-
-function Bottom({ app, answer }: { app: App; answer: FirstAnswer }) {
-  const { chosen } = app;
-  return (
-    <footer class="bottom">
-      <span class="quiet">{basis[answer.basis]} · {duration(Math.round(answer.tookMs) * 1e6)}</span>
-      {chosen && <Command text={reportCommand(chosen.run, chosen.recording)} />}
-    </footer>
-  );
-}
-
-/** A command, and a button that copies it. */
-function Command({ text }: { text: string }) {
-  const copied = useSignal("");
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    copied.value = text;
-  };
-  return (
-    <>
-      <code>
-        <bdi>{visible(text)}</bdi>
-      </code>
-      {canCopy && (
-        <button type="button" class="plain" onClick={copy}>
-          {copied.value === text ? "copied" : "copy command"}
-        </button>
-      )}
-    </>
   );
 }

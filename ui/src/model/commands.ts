@@ -1,0 +1,29 @@
+// The question that a page asks, as a command: the same names and values.
+import type { Parameters } from "../api.ts";
+import type { Recording, Run } from "./answers.ts";
+import { shellQuote } from "./names.ts";
+
+export type QuestionName = keyof Parameters;
+export type Values = Record<string, string | number | boolean | readonly string[] | undefined>;
+
+/** The commands of questions that have none of the same name. */
+const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
+
+/** Parameters that a command does not need: it prints exact answers, and all of them. */
+const ofPage = new Set(["rough", "skip", "steps"]);
+
+/** The command that answers as a question to a recording does. */
+export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
+  const words = ["heaptap", commands[question] ?? question];
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined || value === false || ofPage.has(name)) continue;
+    if (value === true) words.push(`--${name}`);
+    else if (typeof value === "object") {
+      if (name === "metric") words.push(`--${name}`, value.join(","));
+      else for (const one of value) words.push(`--${name}`, shellQuote(one));
+    } else words.push(`--${name}`, shellQuote(String(value)));
+  }
+  if (run.recordings.length > 1) words.push("--process", String(recording.pid));
+  words.push(shellQuote(run.path));
+  return words.join(" ");
+}

@@ -1,0 +1,80 @@
+// What of a place says which events count, as parameters of questions and as words that can be removed.
+import type { Parameters } from "../api.ts";
+import type { Place } from "./place.ts";
+import { timeText, type Span } from "./time.ts";
+
+export type Filters = Pick<
+  Parameters["tree"],
+  "from" | "to" | "thread" | "region" | "module" | "size" | "lifetime" | "focus" | "ignore" | "hide"
+>;
+
+/**
+ * The filters of a place.
+ * @param brush the range while the reader still drags; undefined: that of the place
+ */
+export function filtersOf(place: Place, brush?: Span): Filters {
+  const filters: Filters = {};
+  const from = brush ? timeText(brush.begin) : place.from;
+  const to = brush ? timeText(brush.end) : place.to;
+  if (from !== undefined) filters.from = from;
+  if (to !== undefined) filters.to = to;
+  for (const name of ["thread", "region", "module"] as const) {
+    if (place[name].length > 0) filters[name] = [...place[name]];
+  }
+  for (const name of ["size", "lifetime"] as const) {
+    const value = place[name];
+    if (value !== undefined) filters[name] = value;
+  }
+  const focus = place.focus.at(-1);
+  if (focus !== undefined) filters.focus = focus;
+  if (place.ignore.length > 0) filters.ignore = either(place.ignore);
+  if (place.hide.length > 0) filters.hide = either(place.hide);
+  return filters;
+}
+
+/** A pattern that matches what one of several matches. */
+function either(patterns: readonly string[]): string {
+  return patterns.length === 1 ? (patterns[0] ?? "") : patterns.map((p) => `(?:${p})`).join("|");
+}
+
+/** A regular expression that matches a name and nothing else, as Go reads it. */
+export function literally(name: string): string {
+  return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
+}
+
+/** A filter that is in force, as the left side shows it, and the place without it. */
+export interface Word {
+  kind: string;
+  value: string;
+  without: Place;
+}
+
+/** All filters in force, in the order in which they are listed. */
+export function words(place: Place): Word[] {
+  const found: Word[] = [];
+  if (place.from !== undefined || place.to !== undefined) {
+    const value = `${place.from ?? "start"} – ${place.to ?? "end"}`;
+    found.push({ kind: "time", value, without: { ...place, from: undefined, to: undefined } });
+  }
+  for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
+    place[name].forEach((value, i) => {
+      found.push({ kind: name, value: readable(value), without: { ...place, [name]: place[name].filter((_, n) => n !== i) } });
+    });
+  }
+  for (const name of ["size", "lifetime"] as const) {
+    const value = place[name];
+    if (value !== undefined) found.push({ kind: name, value, without: { ...place, [name]: undefined } });
+  }
+  if (place.below.length > 0) {
+    found.push({ kind: "below", value: place.below.join(" › "), without: { ...place, below: [] } });
+  }
+  return found;
+}
+
+/** A pattern that matches one name only, as that name. */
+function readable(pattern: string): string {
+  const inner = /^\^(.*)\$$/s.exec(pattern)?.[1];
+  if (inner === undefined) return pattern;
+  const name = inner.replace(/\\([\\.+*?()|[\]{}^$])/g, "$1");
+  return literally(name) === pattern ? name : pattern;
+}

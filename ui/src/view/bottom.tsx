@@ -1,0 +1,77 @@
+// The bottom line: rough or exact, how long it took, and the same question as a command, a URL and a link.
+import { useSignal } from "@preact/signals";
+import type { App, Asked } from "../app.ts";
+import type { Recording, Run } from "../model/answers.ts";
+import { commandOf } from "../model/commands.ts";
+import { duration, plural, shortCount } from "../model/format.ts";
+import { visible } from "../model/names.ts";
+import { formatPlace } from "../model/place.ts";
+import { pathOf } from "../net/ask.ts";
+
+export function Bottom({ app }: { app: App }) {
+  const asked = app.asked.value;
+  const chosen = app.chosen;
+  const about = app.about.shown.value?.value;
+  return (
+    <footer class="bottom">
+      {asked && <How asked={asked} sampled={about?.sampled ?? false} />}
+      {asked && chosen && <Same app={app} asked={asked} {...chosen} />}
+      {about && (
+        <span class="quiet end wide">
+          {shortCount(about.events)} events · {plural(about.stacks, "call stack")}
+          {chosen && chosen.recording.lost > 0 && (
+            <span class="wrong"> · {plural(chosen.recording.lost, "event")} lost</span>
+          )}
+        </span>
+      )}
+    </footer>
+  );
+}
+
+function How({ asked, sampled }: { asked: Asked; sampled: boolean }) {
+  const shown = asked.part.shown.value;
+  const wait = asked.part.wait.value;
+  if (wait?.phase === "busy") return <span class="how busy">asking …</span>;
+  if (wait?.phase === "failed") return <span class="how wrong">no answer</span>;
+  if (!shown) return <span class="how quiet">…</span>;
+  const kind = shown.rough ? "rough" : sampled ? "estimated" : "exact";
+  return (
+    <span class={`how ${kind}`}>
+      {kind} · {duration(Math.round(shown.tookMs * 1e6))}
+    </span>
+  );
+}
+
+function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run; recording: Recording }) {
+  const command = commandOf(run, recording, asked.question, asked.values);
+  const url = () => `${location.origin}/api/v1/${pathOf(recording.id, asked.question, asked.values)}`;
+  const link = () => location.origin + formatPlace(app.place.value);
+  return (
+    <>
+      <code class="command" title={visible(command)}>
+        <bdi>{visible(command)}</bdi>
+      </code>
+      <Copy what="command" text={() => command} />
+      <Copy what="URL" text={url} />
+      <Copy what="link" text={link} />
+    </>
+  );
+}
+
+/** Not in pages that come from another machine without HTTPS. */
+const canCopy = typeof navigator.clipboard !== "undefined";
+
+function Copy({ what, text }: { what: string; text: () => string }) {
+  const copied = useSignal(false);
+  if (!canCopy) return null;
+  const copy = async () => {
+    await navigator.clipboard.writeText(text());
+    copied.value = true;
+    setTimeout(() => (copied.value = false), 1500);
+  };
+  return (
+    <button type="button" class="plain" onClick={copy}>
+      {copied.value ? "copied" : `copy ${what}`}
+    </button>
+  );
+}

@@ -1,0 +1,44 @@
+// The frame of all pages of a recording: the timeline across the whole width, pages and filters at the left, what is
+// picked at the right, and below it all how the answer came about.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { App } from "../app.ts";
+import { Bottom } from "./bottom.tsx";
+import { Left } from "./left.tsx";
+import { pages } from "./pages.ts";
+import { Right } from "./right.tsx";
+import { TimelineOfApp } from "./timeline-part.tsx";
+
+export function Frame({ app }: { app: App }) {
+  const { page, recording } = app.place.value;
+  const { View } = pages[page];
+  const left = useSignal(false); // whether the drawers of narrow windows are open
+  const right = useSignal(false);
+  useEffect(() => {
+    left.value = false;
+  }, [page, recording]);
+  return (
+    <>
+      <TimelineOfApp app={app} />
+      <div class="frame">
+        <button type="button" class="drawer left" aria-expanded={left.value} onClick={() => (left.value = !left.value)}>
+          Pages and filters
+        </button>
+        <button
+          type="button"
+          class="drawer right"
+          aria-expanded={right.value}
+          onClick={() => (right.value = !right.value)}
+        >
+          Details
+        </button>
+        <Left app={app} open={left.value} />
+        <main key={`${recording} ${page}`}>
+          <View app={app} />
+        </main>
+        <Right app={app} open={right.value} />
+      </div>
+      <Bottom app={app} />
+    </>
+  );
+}

@@ -1,0 +1,101 @@
+// The left side: the pages, and which events count.
+import { useSignal } from "@preact/signals";
+import type { App } from "../app.ts";
+import { words } from "../model/filters.ts";
+import { pageNames, type Place } from "../model/place.ts";
+import { Link } from "./link.tsx";
+import { Name } from "./name.tsx";
+import { pages } from "./pages.ts";
+
+export function Left({ app, open }: { app: App; open: boolean }) {
+  const place = app.place.value;
+  const list = words(place);
+  return (
+    <aside class={open ? "left open" : "left"}>
+      <nav aria-label="Pages">
+        <ul>
+          {pageNames.map((name) => (
+            <li key={name}>
+              <Link app={app} to={{ ...place, page: name }} current={name === place.page}>
+                {pages[name].title} <kbd>{pages[name].key}</kbd>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <section aria-label="Filters">
+        <h2>Only</h2>
+        {list.length === 0 && <p class="quiet">everything counts</p>}
+        <ul class="words">
+          {list.map(({ kind, value, without }, i) => (
+            <li key={i}>
+              <button type="button" class="word" onClick={() => app.go(without)} title={`remove: ${kind} ${value}`}>
+                <span class="quiet">{kind}</span> <Name text={value} limit={32} /> <span aria-hidden="true">✕</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+        <AddFilter app={app} />
+      </section>
+      <section aria-label="Frames">
+        <h2>Frames</h2>
+        <button
+          type="button"
+          class="word"
+          aria-pressed={!place.unfolded}
+          onClick={() => app.change({ unfolded: !place.unfolded })}
+        >
+          {place.unfolded ? "fold library frames" : "library frames folded ✕"}
+        </button>
+      </section>
+    </aside>
+  );
+}
+
+const kinds = [
+  { name: "focus", hint: "a function, file or module (a regular expression)" },
+  { name: "ignore", hint: "a function, file or module (a regular expression)" },
+  { name: "thread", hint: "a thread's id or name: worker-*" },
+  { name: "region", hint: "a region's name: load/*" },
+  { name: "module", hint: "a file: libc.so.6" },
+  { name: "size", hint: "100..4k, ..16, 1M.." },
+  { name: "lifetime", hint: "..1ms, 10us..2s, 5s.." },
+] as const;
+
+/** A form that adds a filter. */
+function AddFilter({ app }: { app: App }) {
+  const kind = useSignal<(typeof kinds)[number]>(kinds[0]);
+  const text = useSignal("");
+  const add = (event: SubmitEvent) => {
+    event.preventDefault();
+    const value = text.value.trim();
+    if (value === "") return;
+    const { name } = kind.value;
+    const parts: Partial<Place> =
+      name === "size" || name === "lifetime" ? { [name]: value } : { [name]: [...app.place.value[name], value] };
+    text.value = "";
+    app.change(parts);
+  };
+  return (
+    <form class="add" onSubmit={add}>
+      <select
+        aria-label="what the filter is about"
+        value={kind.value.name}
+        onChange={(event) => {
+          kind.value = kinds.find(({ name }) => name === event.currentTarget.value) ?? kinds[0];
+        }}
+      >
+        {kinds.map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+      <input
+        aria-label={`${kind.value.name}: ${kind.value.hint}`}
+        title={kind.value.hint}
+        placeholder="add a filter"
+        value={text.value}
+        onInput={(event) => (text.value = event.currentTarget.value)}
+      />
+    </form>
+  );
+}

@@ -1,0 +1,28 @@
+// The pages of a recording. To add one, add it to model/place.ts and here.
+import type { ComponentType } from "preact";
+import type { App } from "../app.ts";
+import type { MetricName } from "../api.ts";
+import type { PageName } from "../model/place.ts";
+import { Flame } from "./pages/flame.tsx";
+import { Leaks } from "./pages/leaks.tsx";
+import { Overview } from "./pages/overview.tsx";
+import { Source } from "./pages/source.tsx";
+import { Table } from "./pages/table.tsx";
+import { Tree } from "./pages/tree.tsx";
+
+export interface PageKind {
+  title: string;
+  key: string;
+  View: ComponentType<{ app: App }>;
+  /** What the page counts first, if the reader can choose that; undefined: it shows no single metric. */
+  metric?: MetricName;
+}
+
+export const pages: Readonly<Record<PageName, PageKind>> = {
+  overview: { title: "Overview", key: "1", View: Overview },
+  flame: { title: "Flame graph", key: "2", View: Flame, metric: "peak" },
+  table: { title: "Table", key: "3", View: Table, metric: "peak" },
+  tree: { title: "Tree", key: "4", View: Tree, metric: "peak" },
+  leaks: { title: "Leaks", key: "5", View: Leaks },
+  source: { title: "Source", key: "6", View: Source, metric: "peak" },
+};

@@ -1,0 +1,5 @@
+import type { App } from "../../app.ts";
+
+export function Table(_: { app: App }) {
+  return null;
+}

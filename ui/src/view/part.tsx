@@ -1,0 +1,63 @@
+// A part of a page that waits for an answer, and what stands in its place until that is there.
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import type { App, Selected } from "../app.ts";
+import type { QuestionName } from "../model/commands.ts";
+import type { Follower, Shown, Task } from "../model/follower.ts";
+import type { Question } from "../net/ask.ts";
+import { CancelledBox, FaultBox, ProgressBox } from "./states.tsx";
+
+/**
+ * A part that follows the selection while the component is shown.
+ * @param name of its lanes: small letters, digits and dashes
+ * @param task must depend on nothing but its argument and signals
+ */
+export function usePart<T>(app: App, name: string, task: (selected: Selected) => Task<T> | undefined): Follower<T> {
+  const part = useMemo(() => app.follower<T>(name), [app, name]);
+  useEffect(() => {
+    const stop = app.put(part, task);
+    return () => {
+      stop();
+      part.clear();
+    };
+  }, [part]);
+  return part;
+}
+
+/** The main part of a page: the bottom line shows its question. */
+export function useMainPart<Q extends QuestionName, T>(
+  app: App,
+  name: string,
+  question: (selected: Selected) => Question<Q, T> | undefined,
+): Follower<T> {
+  const part = useMemo(() => app.follower<T>(name), [app, name]);
+  useEffect(() => {
+    const stop = app.putMain(part, question);
+    return () => {
+      stop();
+      part.clear();
+    };
+  }, [part]);
+  return part;
+}
+
+/** Shows an answer, or for what it waits. An answer that is being replaced stays until the next one is there. */
+export function Answered<T>(props: {
+  part: Follower<T>;
+  skeleton: ComponentChildren;
+  children: (value: T, shown: Shown<T>) => ComponentChildren;
+}) {
+  const { part } = props;
+  const shown = part.shown.value;
+  const wait = part.wait.value;
+  const busy = wait?.phase === "busy";
+  return (
+    <div class="part" aria-busy={busy}>
+      {busy && wait.progress && <ProgressBox progress={wait.progress} cancel={() => part.cancel()} />}
+      {busy && !shown && !wait.progress && props.skeleton}
+      {wait?.phase === "failed" && <FaultBox fault={wait.fault} retry={() => part.retry()} />}
+      {wait?.phase === "cancelled" && <CancelledBox retry={() => part.retry()} />}
+      {shown && wait?.phase !== "cancelled" && props.children(shown.value, shown)}
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+// The line at the top: which recording is shown, and what counts.
+import type { App } from "../app.ts";
+import type { Recording, Run } from "../model/answers.ts";
+import { duration } from "../model/format.ts";
+import { metrics } from "../model/metrics.ts";
+import { shorten, visible } from "../model/names.ts";
+import { home } from "../model/place.ts";
+import { rows } from "../model/tree.ts";
+import { Link } from "./link.tsx";
+import { Name } from "./name.tsx";
+import { pages } from "./pages.ts";
+import { ThemeButton } from "./theme.tsx";
+
+export function Top({ app }: { app: App }) {
+  const chosen = app.chosen;
+  return (
+    <header class="top">
+      <Link app={app} to={home} class="brand">
+        heaptap
+      </Link>
+      {chosen ? <Where app={app} {...chosen} /> : <span class="where" />}
+      {chosen && <Metric app={app} />}
+      <ThemeButton />
+    </header>
+  );
+}
+
+/** Which recording is shown, and the way to the others. */
+function Where({ app, run, recording: r }: { app: App; run: Run; recording: Recording }) {
+  const place = app.place.value;
+  const list = app.runs.shown.value?.value ?? [];
+  const total = list.reduce((n, { recordings }) => n + recordings.length, 0);
+  return (
+    <span class="where">
+      {run.recordings.length > 1 ? (
+        <label class="choose">
+          process{" "}
+          <select
+            value={r.id}
+            onChange={(event) => app.go({ ...home, page: place.page, recording: event.currentTarget.value })}
+          >
+            {rows(run.recordings).map(({ node, depth }) => (
+              <option key={node.id} value={node.id}>
+                {"\u00a0\u00a0".repeat(Math.min(depth, 12))}
+                {shorten(visible(node.command), 60)} · {node.pid}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : (
+        <b>
+          <Name text={r.command} limit={80} />
+        </b>
+      )}{" "}
+      {total > 1 && (
+        <>
+          <Link app={app} to={home}>
+            {total} recordings
+          </Link>{" "}
+        </>
+      )}
+      <span class="quiet wide">
+        {run.recordings.length === 1 && `process ${r.pid} · `}
+        {duration(r.durationNs)} ·{" "}
+      </span>
+      <span class={r.failed ? "wrong wide" : "quiet wide"}>{r.end}</span>
+    </span>
+  );
+}
+
+/** What is counted, on pages that show one metric. */
+function Metric({ app }: { app: App }) {
+  const place = app.place.value;
+  const page = pages[place.page];
+  if (!page.metric) return null;
+  const metric = place.metric[0] ?? page.metric;
+  return (
+    <label class="choose">
+      metric{" "}
+      <select
+        value={metric}
+        onChange={(event) => app.change({ metric: [event.currentTarget.value, ...place.metric.slice(1)] })}
+      >
+        {metrics.map(({ name, label }) => (
+          <option key={name} value={name}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

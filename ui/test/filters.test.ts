@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { commandOf } from "../src/model/commands.ts";
+import type { Recording, Run } from "../src/model/answers.ts";
+import { filtersOf, literally, words } from "../src/model/filters.ts";
+import { placeOf, type Place } from "../src/model/place.ts";
+
+const place: Place = {
+  ...placeOf("2"),
+  from: "1s",
+  thread: ["worker-*"],
+  ignore: ["a", "^b$"],
+  size: "1k..",
+  below: ["main", "f"],
+};
+
+test("filters are parameters", () => {
+  assert.deepEqual(filtersOf(placeOf("2")), {});
+  assert.deepEqual(filtersOf(place), { from: "1s", thread: ["worker-*"], size: "1k..", ignore: "(?:a)|(?:^b$)" });
+  const brushed = filtersOf(place, { begin: 2e9, end: 2.5e9 });
+  assert.deepEqual([brushed.from, brushed.to], ["2s", "2.5s"]);
+});
+
+test("each word can be removed", () => {
+  const list = words(place);
+  assert.deepEqual(
+    list.map(({ kind, value }) => `${kind} ${value}`),
+    ["time 1s – end", "thread worker-*", "ignore a", "ignore b", "size 1k..", "below main › f"],
+  );
+  for (const { without } of list) assert.equal(words(without).length, list.length - 1);
+  assert.deepEqual(list[2]?.without.ignore, ["^b$"]);
+});
+
+test("a literal pattern matches its name only", () => {
+  const name = "operator new[](unsigned long, std::nothrow_t const&) $^|{}?*+.\\";
+  assert.ok(new RegExp(literally(name)).test(name));
+  assert.ok(!new RegExp(literally("a.c")).test("abc"));
+});
+
+test("a question is a command", () => {
+  const recording = { id: "2", pid: 7 } as Recording;
+  const one = { path: "/tmp/it's.htap", recordings: [recording] } as Run;
+  const values = { from: "1s", metric: ["live", "bytes"], focus: "a b", up: true, rough: "pixel", below: ["m", "f(x)"] };
+  assert.equal(
+    commandOf(one, recording, "tree", values),
+    "heaptap tree --from 1s --metric live,bytes --focus 'a b' --up --below m --below 'f(x)' '/tmp/it'\\''s.htap'",
+  );
+  const two = { path: "r.htap", recordings: [recording, recording] } as Run;
+  assert.equal(commandOf(two, recording, "process", { steps: 4 }), "heaptap timeline --process 7 r.htap");
+});
