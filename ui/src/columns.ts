@@ -118,6 +118,7 @@ class Decoder {
     if (typeof value === "string") return textFields.has(field) ? value : Number(value);
     if (Array.isArray(value)) {
       if (textFields.has(field)) return value.map((element) => this.value(element, field));
+      if (value.every((element) => typeof element === "boolean") && value.length > 0) return value;
       return numbers(value, value.length);
     }
     if (!isObject(value)) return value;

@@ -66,6 +66,7 @@ test("fields outside of tables: texts stay texts, large integers become numbers"
       bytes: "9007199254740993",
       range: { at: 1 },
       damage: ["1"],
+      exact: [true, false],
       times_ns: { delta: [5, 1] },
     },
     texts: [],
@@ -75,6 +76,7 @@ test("fields outside of tables: texts stay texts, large integers become numbers"
     bytes: 2 ** 53,
     range: { at: 1 },
     damage: ["1"],
+    exact: [true, false],
     times_ns: Float64Array.of(5, 6),
   });
 });
