@@ -1,11 +1,12 @@
 // The state of the page: the session, where the reader is, and what follows the pointer.
 import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import { Actions } from "./actions.ts";
 import type { About, Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
 import type { QuestionName, Values } from "./model/commands.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
 import { Follower, type Task } from "./model/follower.ts";
-import { formatPlace, parsePlace, type Place } from "./model/place.ts";
+import { formatPlace, home, pageNames, parsePlace, type Place } from "./model/place.ts";
 import type { Span } from "./model/time.ts";
 import { taskOf, type Question } from "./net/ask.ts";
 import { Client } from "./net/lanes.ts";
@@ -48,6 +49,7 @@ export class App {
   readonly hovered = signal<Hovered | undefined>(undefined);
   /** What the bottom line says was asked. */
   readonly asked = signal<Asked | undefined>(undefined);
+  readonly actions = new Actions(storage(), /^Mac|^iP/.test(navigator.platform));
   /** A hidden tab asks nothing. */
   readonly visible = signal(!document.hidden);
 
@@ -64,6 +66,9 @@ export class App {
 
   start(): void {
     addEventListener("popstate", () => this.#move(parsePlace(location.search)));
+    addEventListener("keydown", (event) => this.actions.press(event, this.#place.value.page));
+    const toPages = pageNames.map((page) => [`page.${page}`, () => this.#turnTo(page)]);
+    this.actions.add({ ...Object.fromEntries(toPages), "page.recordings": () => this.go(home) });
     document.addEventListener("visibilitychange", () => (this.visible.value = !document.hidden));
     effect(() => {
       if (this.session.state.value.phase === "open") untracked(() => this.#loadRuns());
@@ -80,6 +85,10 @@ export class App {
     if (formatPlace(place) === formatPlace(this.#place.value)) return;
     history.pushState(null, "", formatPlace(place));
     this.#move(place);
+  }
+
+  #turnTo(page: Place["page"]): void {
+    if (this.#place.value.recording !== undefined) this.change({ page });
   }
 
   /** Changes parts of the place. Replaced places are not in the browser's history. */
@@ -178,6 +187,15 @@ export class App {
 function onlyRecording(runs: Run[]): string | undefined {
   const all = runs.flatMap((run) => run.recordings);
   return all.length === 1 ? all[0]?.id : undefined;
+}
+
+/** Where settings are kept; undefined if the browser refuses that. */
+function storage(): Storage | undefined {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A random name. crypto.randomUUID would do, but only exists where the page comes by HTTPS or from this machine. */

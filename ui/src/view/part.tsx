@@ -1,6 +1,7 @@
 // A part of a page that waits for an answer, and what stands in its place until that is there.
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Doing } from "../actions.ts";
 import type { App, Selected } from "../app.ts";
 import type { QuestionName } from "../model/commands.ts";
 import type { Follower, Shown, Task } from "../model/follower.ts";
@@ -39,6 +40,16 @@ export function useMainPart<Q extends QuestionName, T>(
     };
   }, [part]);
   return part;
+}
+
+/** Says what actions do while the component is shown. */
+export function useActions(app: App, doing: Doing): void {
+  const now = useRef(doing);
+  now.current = doing;
+  useEffect(() => {
+    const latest = Object.keys(doing).map((id) => [id, () => now.current[id]?.()]);
+    return app.actions.add(Object.fromEntries(latest));
+  }, [app, Object.keys(doing).join()]);
 }
 
 /** Shows an answer, or for what it waits. An answer that is being replaced stays until the next one is there. */

@@ -1,0 +1,49 @@
+// What actions do: keys, the palette and the sheet of keys start them by id.
+import { frameActions, Keys, type Action } from "./model/keys.ts";
+
+/** The table of all actions. A part of the app adds its rows here. */
+export const allActions: readonly Action[] = [...frameActions];
+
+/** What actions do, by id. */
+export type Doing = Readonly<Record<string, () => void>>;
+
+export class Actions {
+  readonly keys: Keys;
+  readonly #doing: Doing[] = [];
+
+  constructor(storage: Storage | undefined, mac: boolean) {
+    this.keys = new Keys(allActions, storage, mac);
+  }
+
+  /** Says what actions do, until the returned function is called. What was said last counts. */
+  add(doing: Doing): () => void {
+    this.#doing.push(doing);
+    return () => void this.#doing.splice(this.#doing.indexOf(doing), 1);
+  }
+
+  /** Whether something does an action now. */
+  can(id: string): boolean {
+    return this.#doing.some((doing) => Object.hasOwn(doing, id));
+  }
+
+  /** Does an action; false if nothing does it now. */
+  run(id: string): boolean {
+    const doing = this.#doing.findLast((some) => Object.hasOwn(some, id));
+    doing?.[id]?.();
+    return doing !== undefined;
+  }
+
+  /** Does what a key means on a page. A key that something has already used means nothing else. */
+  press(event: KeyboardEvent, page: string): void {
+    if (event.defaultPrevented) return;
+    const action = this.keys.match(event, page, takesText(event.target));
+    if (action && this.run(action.id)) event.preventDefault();
+  }
+}
+
+function takesText(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox], [type=radio])"))
+  );
+}
