@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import { words } from "../model/filters.ts";
+import { chordLabels } from "../model/keys.ts";
 import { pageNames, type Place } from "../model/place.ts";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
@@ -17,7 +18,7 @@ export function Left({ app, open }: { app: App; open: boolean }) {
           {pageNames.map((name) => (
             <li key={name}>
               <Link app={app} to={{ ...place, page: name }} current={name === place.page}>
-                {pages[name].title} <kbd>{pages[name].key}</kbd>
+                {pages[name].title} <KeyOf app={app} id={`page.${name}`} />
               </Link>
             </li>
           ))}
@@ -50,6 +51,14 @@ export function Left({ app, open }: { app: App; open: boolean }) {
       </section>
     </aside>
   );
+}
+
+/** The key that starts an action, if one does. */
+function KeyOf({ app, id }: { app: App; id: string }) {
+  const { keys } = app.actions;
+  const action = keys.actions.value.find((a) => a.id === id);
+  const chord = action && keys.acting(action)[0];
+  return chord === undefined ? null : <kbd>{chordLabels(chord, keys.mac).join("+")}</kbd>;
 }
 
 const kinds = [

@@ -12,17 +12,16 @@ import { Tree } from "./pages/tree.tsx";
 
 export interface PageKind {
   title: string;
-  key: string;
   View: ComponentType<{ app: App }>;
   /** What the page counts first, if the reader can choose that; undefined: it shows no single metric. */
   metric?: MetricName;
 }
 
 export const pages: Readonly<Record<PageName, PageKind>> = {
-  overview: { title: "Overview", key: "1", View: Overview },
-  flame: { title: "Flame graph", key: "2", View: Flame, metric: "peak" },
-  table: { title: "Table", key: "3", View: Table, metric: "peak" },
-  tree: { title: "Tree", key: "4", View: Tree, metric: "peak" },
-  leaks: { title: "Leaks", key: "5", View: Leaks },
-  source: { title: "Source", key: "6", View: Source, metric: "peak" },
+  overview: { title: "Overview", View: Overview },
+  flame: { title: "Flame graph", View: Flame, metric: "peak" },
+  table: { title: "Table", View: Table, metric: "peak" },
+  tree: { title: "Tree", View: Tree, metric: "peak" },
+  leaks: { title: "Leaks", View: Leaks },
+  source: { title: "Source", View: Source, metric: "peak" },
 };
