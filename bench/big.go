@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -49,11 +50,10 @@ type warm struct {
 // questions.
 func (b *bench) askBig(events float64, file string) (*big, error) {
 	if file == "" {
-		var err error
-		if file, err = b.recordLarge(events); err != nil {
+		file = filepath.Join(b.dir, "big.htap")
+		if err := b.recordLoop(events, file); err != nil {
 			return nil, err
 		}
-		defer os.Remove(file)
 	}
 	st, err := os.Stat(file)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-//go:embed src/shim.c src/cpu.c src/monitor.c
+//go:embed src/shim.c src/cpu.c src/monitor.c src/wide.py
 var sources embed.FS
 
 // bench holds what all measurements share: a folder, and the programs and libraries in it.

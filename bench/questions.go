@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/heaptap/heaptap/tests/programs"
 )
 
 // questions are the questions asked of a large recording, as command lines without the file.
@@ -34,29 +32,12 @@ type large struct {
 	asked         []asked
 }
 
-// recordLarge records the python workload, for about that many events.
-func (b *bench) recordLarge(events float64) (file string, err error) {
-	const perRound = 323e3 // events of one round of the loop
-	script := filepath.Join(b.dir, "large.py")
-	file = filepath.Join(b.dir, "large.htap")
-	if err := os.WriteFile(script, []byte(programs.PythonJSON(int(events/perRound)+1)), 0o644); err != nil {
-		return "", err
-	}
-	record := exec.Command(b.heaptap, "run", "-q", "-o", file, "/usr/bin/python3", script)
-	record.Env = append(os.Environ(), "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0")
-	if out, err := record.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("recording %.0f events: %w\n%s", events, err, out)
-	}
-	return file, nil
-}
-
 // askLarge records that many events and asks all questions.
 func (b *bench) askLarge(events float64) (*large, error) {
-	file, err := b.recordLarge(events)
-	if err != nil {
+	file := filepath.Join(b.dir, "large.htap")
+	if err := b.recordLoop(events, file); err != nil {
 		return nil, err
 	}
-	defer os.Remove(file)
 	st, err := os.Stat(file)
 	if err != nil {
 		return nil, err
