@@ -150,11 +150,11 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 	tools/setup.sh bench
 	$(GO) run ./bench -short -o docs/performance.md
 
-# UI: the recordings; for example one of 10^9 events, of a program with many stacks, and of a large compilation.
+# UI: other recordings. Those that it makes, of 10^6 to 10^9 events, stay in bin/recordings until make clean.
 .PHONY: bench-ui
-bench-ui: ## measure what the web app asks, of the recordings UI="FILE..."; writes docs/performance.md
+bench-ui: ## measure what the web app asks (10 minutes, and some to record); UI="FILE..."; writes docs/performance.md
 	tools/setup.sh bench
-	$(GO) run ./bench -o docs/performance.md -ui $(UI)
+	$(GO) run ./bench -o docs/performance.md -ui -recordings bin/recordings $(UI)
 
 .PHONY: clean
 clean: ## remove what was built

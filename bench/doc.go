@@ -5,6 +5,7 @@
 //		[-rivals=false] [-go=false] [-large EVENTS]
 //	go run ./bench -slow -o docs/performance.md
 //	go run ./bench -big 1e9 -o docs/performance.md
+//	go run ./bench -ui -o docs/performance.md [-recordings FOLDER] [FILE...]
 //	go run ./bench -quick
 //
 // A workload runs in its variants in turn, again and again. What a variant adds is computed run by run, so that a
@@ -18,5 +19,6 @@
 // workload's pairs; its cost per pair is the same.
 //
 // Rivals that slow down the program more than ten times run separately (-slow), once, on a tenth of all input. They
-// have a section of the page, which the main run keeps. So has the recording of 10^9 events (-big).
+// have a section of the page, which the main run keeps. So have the recording of 10^9 events (-big), and what the web app
+// asks (-ui).
 package main

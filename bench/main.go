@@ -37,8 +37,10 @@ func run() error {
 		"and write its section of the page only")
 	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
 		"page only")
-	ui := flag.Bool("ui", false, "instead, ask the recordings that are named as arguments what the web app asks, and "+
-		"write its section of the page only")
+	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
+		"only: those named as arguments, or those that it makes, of 10^6 to 10^9 events")
+	recordings := flag.String("recordings", "", "with -ui: keep the recordings that it makes in this folder, and take "+
+		"those that are there; remove the folder to have them made anew. Without it, they are made anew and removed")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
@@ -73,7 +75,7 @@ func run() error {
 		return writeSection(*out, bigHeading, g.section())
 	}
 	if *ui {
-		return b.askUI(*out, flag.Args())
+		return b.askUI(*out, cmp.Or(*recordings, dir), flag.Args())
 	}
 	if *short {
 		s, missing, err := b.runScript(*reps)

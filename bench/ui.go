@@ -1,333 +1,427 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 )
 
 // The section on what the web app asks. A separate run measures it; all other runs keep it.
 const uiHeading = "## What the web app asks\n"
 
-// listensIn is the goal for the time from heaptap serve to an open socket, s.
-const listensIn = .15
+// A question is asked so often, or for so long, each time about another range or page, so that no answer is a cached
+// one.
+const (
+	uiRounds = 60
+	uiTime   = 6 * time.Second
+)
 
-// uiRounds is how often a question is asked, each time about another range, so that no answer is a cached one.
-const uiRounds = 60
+// bound is what a measurement may be at most.
+type bound struct {
+	of       string // the recording that it is for; "": all
+	most     float64
+	quantile float64 // at which it holds
+}
+
+// row is a line of the table.
+type row struct {
+	name  string
+	unit  string // "": ms
+	goals []bound
+}
+
+// middle and late are the usual goals.
+func middle(most float64) []bound { return []bound{{"", most, .5}} }
+func late(most float64) []bound   { return []bound{{"", most, .95}} }
 
 // cell is a question as the app asks it.
 type cell struct {
-	name     string
-	goal     float64 // s
-	quantile float64 // at which the goal holds
-	query    func(rng *rand.Rand) string
+	row
+	query func(a *asker) string
 }
 
-// cells are the questions with their goals.
+// asker is who asks one recording.
+type asker struct {
+	rng       *rand.Rand
+	functions []string
+}
+
+// cells are the questions that need no events, or few.
 var cells = []cell{
-	{"timeline, about 400 steps, whole, rough", .06, .95, func(rng *rand.Rand) string {
-		return fmt.Sprintf("process?rough=pixel&steps=%d", 300+rng.IntN(200))
+	{row{"timeline, about 400 steps, whole, rough", "", late(60)}, func(a *asker) string {
+		return fmt.Sprintf("process?rough=pixel&steps=%d", 300+a.rng.IntN(200))
 	}},
-	{"timeline, 400 steps, of a range, rough", .06, .95, func(rng *rand.Rand) string {
-		return "process?rough=pixel&steps=400" + between(rng)
+	{row{"timeline, about 400 steps, whole, exact", "", late(60)}, func(a *asker) string {
+		return fmt.Sprintf("process?steps=%d", 300+a.rng.IntN(200))
 	}},
-	{"timeline, 400 steps, of a range, exact", .06, .95, func(rng *rand.Rand) string {
-		return "process?steps=400" + between(rng)
+	{row{"timeline, 400 steps, of a range, rough", "", late(60)}, func(a *asker) string {
+		return "process?rough=pixel&steps=400" + a.between()
 	}},
-	{"call tree of a range, rough, 2,000 nodes", .008, .5, func(rng *rand.Rand) string {
-		return "tree?metric=bytes&threshold=0&nodes=2000&rough=pixel" + between(rng)
+	{row{"timeline, 400 steps, of a range, exact", "", late(60)}, func(a *asker) string {
+		return "process?steps=400" + a.between()
 	}},
-	{"table of a range, rough, 200 rows", .008, .5, func(rng *rand.Rand) string {
-		return "top?by=function&metric=bytes&limit=200&rough=pixel" + between(rng)
+	{row{"call tree of a range, rough, 2,000 nodes", "", middle(8)}, func(a *asker) string {
+		return "tree?metric=bytes&threshold=0&nodes=2000&rough=pixel" + a.between()
 	}},
-	{"curve of functions over the run", .005, .5, func(rng *rand.Rand) string {
-		return fmt.Sprintf("curve?of=%c%c", 'a'+rng.IntN(26), 'a'+rng.IntN(26))
+	{row{"table of a range, rough, 200 rows", "", middle(8)}, func(a *asker) string {
+		return "top?by=function&metric=bytes&limit=200&rough=pixel" + a.between()
 	}},
-	{"call tree of a range, exact", .03, .95, func(rng *rand.Rand) string {
-		return "tree?metric=allocations,bytes,freed,temporary" + between(rng)
+	{row{"curve of one function over the run", "", middle(5)}, func(a *asker) string {
+		name := a.functions[a.rng.IntN(len(a.functions))]
+		return "curve?" + url.Values{"of": {"^" + regexp.QuoteMeta(name) + "$"}}.Encode()
 	}},
-	{"call tree of a range, exact: live and peak, too", .03, .95, func(rng *rand.Rand) string {
-		return "tree?metric=allocations,bytes,freed,live,peak,temporary" + between(rng)
+	{row{"call tree of a range, exact, six metrics", "", []bound{{"P", 12, .5}, {"10^9", 30, .95}}},
+		func(a *asker) string { return "tree?metric=allocations,bytes,freed,live,peak,temporary" + a.between() }},
+	{row{"20,000 nodes of a range", "", middle(60)}, func(a *asker) string {
+		return "tree?metric=bytes&threshold=0&nodes=20000" + a.between()
 	}},
-	{"20,000 nodes of callers", .06, .5, func(rng *rand.Rand) string {
-		return fmt.Sprintf("tree?up&metric=bytes&threshold=0&nodes=%d", 19_900+rng.IntN(100))
+	{row{"20,000 nodes of callers, of the run", "", middle(60)}, func(a *asker) string {
+		return fmt.Sprintf("tree?up&metric=bytes&threshold=0&nodes=%d", 19_900+a.rng.IntN(100))
 	}},
-	{"100,000 nodes of callers", .25, .5, func(rng *rand.Rand) string {
-		return fmt.Sprintf("tree?up&metric=bytes&threshold=0&nodes=%d", 99_900+rng.IntN(100))
+	{row{"100,000 nodes of a range", "", middle(250)}, func(a *asker) string {
+		return "tree?metric=bytes&threshold=0&nodes=100000" + a.between()
 	}},
-	{"table by call stack, another page of 200 rows", .02, .95, func(rng *rand.Rand) string {
-		return fmt.Sprintf("top?by=stack&metric=bytes,allocations&limit=200&skip=%d", rng.IntN(5000))
+	{row{"100,000 nodes of callers, of the run", "", middle(250)}, largestTree},
+	{row{"table by call stack: 200 rows anywhere, by any column", "", late(20)}, func(a *asker) string {
+		return "top?by=stack" + a.page(5000)
 	}},
-	{"the same by another column, with a text", .02, .95, func(rng *rand.Rand) string {
-		return fmt.Sprintf("top?by=line&metric=bytes,allocations&sort=allocations&limit=200&match=%c&skip=%d",
-			'a'+rng.IntN(26), rng.IntN(1000))
+	{row{"table by line: the same, with a text", "", late(20)}, func(a *asker) string {
+		return fmt.Sprintf("top?by=line&match=%c", 'a'+a.rng.IntN(26)) + a.page(1000)
 	}},
 }
+
+func largestTree(a *asker) string {
+	return fmt.Sprintf("tree?up&metric=bytes&threshold=0&nodes=%d", 99_900+a.rng.IntN(100))
+}
+
+// eventCells are the questions that have to read events: most of the run, so that they take long.
+var eventCells = []cell{
+	{row{"leaked of a range", perEvents, middle(4)}, func(a *asker) string {
+		return "top?by=function&metric=leaked" + a.nearlyAll()
+	}},
+	{row{"own peak", perEvents, middle(4)}, func(a *asker) string {
+		return "top?by=function&metric=own-peak" + a.nearlyAll()
+	}},
+	{row{"by thread", perEvents, middle(4)}, func(a *asker) string {
+		return "top?by=thread&metric=allocations,bytes" + a.nearlyAll()
+	}},
+	{row{"by size", perEvents, middle(4)}, func(a *asker) string {
+		return "top?by=size&metric=allocations,bytes" + a.nearlyAll()
+	}},
+	{row{"blocks that lived up to 1 ms", perEvents, middle(4)}, func(a *asker) string {
+		return "top?by=function&metric=allocations,bytes&lifetime=..1ms" + a.nearlyAll()
+	}},
+	{row{"distribution of lifetimes and sizes", perEvents, middle(4)}, func(a *asker) string {
+		return "hist?" + strings.TrimPrefix(a.nearlyAll(), "&")
+	}},
+}
+
+const perEvents = "s per 10^8 events"
+
+// What is measured beside the answers.
+var (
+	firstLineRow = row{"questions about events: first progress, or the answer", "", late(300)}
+	cancelRow    = row{"the same: the server goes on after the client has disconnected", "", late(50)}
+	treeMemory   = row{"memory for trees of 100,000 nodes, beyond the idle server's", "MB", middle(150)}
+	listensRow   = row{"from the start to an open socket", "", middle(150)}
+	memoryRow    = row{"the server's largest resident set", "MB", middle(300)}
+
+	processesRow    = row{"all processes on one axis: `heaptap ps --timeline`", "", middle(100)}
+	askProcessesRow = row{"the same over HTTP: `ps?timeline`", "", middle(100)}
+)
+
+// recordingRows and runRows are the lines of the tables of recordings, and of runs of many processes.
+func recordingRows() (all []row) {
+	for _, c := range append(cells[:len(cells):len(cells)], eventCells...) {
+		all = append(all, c.row)
+	}
+	return append(all, firstLineRow, cancelRow, treeMemory, listensRow, memoryRow)
+}
+
+var runRows = []row{processesRow, askProcessesRow}
 
 // between returns the parameters of a random range.
-func between(rng *rand.Rand) string {
-	x, y := rng.Float64(), rng.Float64()
-	return "&" + url.Values{"from": {percent(min(x, y))}, "to": {percent(max(x, y))}}.Encode()
+func (a *asker) between() string {
+	x, y := a.rng.Float64(), a.rng.Float64()
+	return fromTo(min(x, y), max(x, y))
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.4f%%", 100*share) }
+// nearlyAll returns the parameters of a range with nearly all events.
+func (a *asker) nearlyAll() string { return fromTo(a.rng.Float64()/100, 1-a.rng.Float64()/100) }
 
-// uiMeasured is how a recording answered.
-type uiMeasured struct {
-	name    string
-	listens float64     // s
-	memory  float64     // the server's largest resident set, bytes
-	walls   [][]float64 // of each cell, s
-	sizes   []float64   // of each cell's largest answer, bytes as JSON
+func fromTo(from, to float64) string {
+	percent := func(share float64) string { return fmt.Sprintf("%.4f%%", 100*share) }
+	return "&" + url.Values{"from": {percent(from)}, "to": {percent(to)}}.Encode()
 }
 
-// askUI measures recordings and writes the section.
-func (b *bench) askUI(out string, files []string) error {
-	if len(files) == 0 {
-		return errors.New("-ui needs recordings as arguments")
+// page returns the parameters of a random page of a table, sorted by a random column.
+func (a *asker) page(skip int) string {
+	columns := []string{"bytes", "allocations", "freed", "peak", "leaked", "temporary"}
+	page := fmt.Sprintf("&metric=%s&sort=%s&limit=200&skip=%d", strings.Join(columns, ","),
+		columns[a.rng.IntN(len(columns))], a.rng.IntN(skip))
+	if a.rng.IntN(2) == 1 {
+		page += "&reverse"
 	}
-	var all []*uiMeasured
+	return page
+}
+
+// uiMeasured is how a recording, or a run of many processes, answered.
+type uiMeasured struct {
+	name, what string
+	values     map[string][]float64 // by row, in its unit
+}
+
+// askUI measures recordings and writes the section. Without files, it measures those of folder, which it makes.
+func (b *bench) askUI(out, folder string, files []string) error {
+	names, whats := []string(nil), make([]string, len(files))
 	for _, file := range files {
-		m, err := b.measureUI(file)
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".htap"))
+	}
+	if len(files) == 0 {
+		made, err := b.recordings(folder)
 		if err != nil {
 			return err
 		}
-		all = append(all, m)
+		for _, m := range subjects {
+			names, whats, files = append(names, m.name), append(whats, m.what), append(files, made[m.name])
+		}
 	}
-	return writeSection(out, uiHeading, uiSection(all))
+	var recordings, runs []*uiMeasured
+	for i, file := range files {
+		st, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		m := &uiMeasured{name: names[i], what: whats[i], values: map[string][]float64{}}
+		measure, list := b.measureUI, &recordings
+		if st.IsDir() {
+			measure, list = b.measureRun, &runs
+		}
+		if err := measure(m, file); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		*list = append(*list, m)
+	}
+	return writeSection(out, uiHeading, uiSection(recordings, runs))
 }
 
-// measureUI starts a server for a recording and asks it everything.
-func (b *bench) measureUI(file string) (*uiMeasured, error) {
-	m := &uiMeasured{name: filepath.Base(file)}
+// add adds a measurement; seconds become ms.
+func (m *uiMeasured) add(r row, value float64) {
+	if r.unit == "" {
+		value *= 1e3
+	}
+	m.values[r.name] = append(m.values[r.name], value)
+}
+
+// report says how far the benchmark is.
+func (m *uiMeasured) report(r row) {
+	v := m.values[r.name]
+	fmt.Fprintf(os.Stderr, "%-10s %-60s %8.1f, 95th percentile %8.1f %s (%d)\n", m.name, r.name, median(v),
+		quantile(v, .95), unitOf(r), len(v))
+}
+
+func unitOf(r row) string {
+	if r.unit == "" {
+		return "ms"
+	}
+	return r.unit
+}
+
+// repeat calls f so often, and for so long, as a question is asked.
+func repeat(f func() error) error {
+	began := time.Now()
+	for i := 0; i < uiRounds && (i == 0 || time.Since(began) < uiTime); i++ {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureUI starts servers for a recording and asks the last one everything.
+func (b *bench) measureUI(m *uiMeasured, file string) error {
+	if err := b.measureStart(m, file); err != nil {
+		return err
+	}
 	s, err := b.startServer(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.stop()
-	m.listens = s.listens
-	rng := rand.New(rand.NewPCG(1, 2))
+	var about struct {
+		Answer struct{ Events, Stacks float64 }
+	}
+	if err := s.ask("about", &about); err != nil {
+		return err
+	}
+	if m.what != "" {
+		m.what += ", "
+	}
+	m.what += fmt.Sprintf("%.1f million events, %.0f call stacks", about.Answer.Events/1e6, about.Answer.Stacks)
+	a, err := newAsker(s)
+	if err != nil {
+		return err
+	}
 	for _, c := range cells {
-		var walls []float64
-		size := 0.
-		if err := s.warm(c.query(rng)); err != nil { // its first answer may have to decode events, or await the atlas
-			return nil, fmt.Errorf("%s, %s: %w", m.name, c.name, err)
+		if err := s.warm(c.query(a)); err != nil { // its first answer may have to decode events, or await the atlas
+			return err
 		}
-		for range uiRounds {
+		err := repeat(func() error {
 			began := time.Now()
-			text, err := s.get(c.query(rng))
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", m.name, c.name, err)
-			}
-			walls, size = append(walls, time.Since(began).Seconds()), max(size, float64(len(text)))
+			_, _, err := s.get(c.query(a))
+			m.add(c.row, time.Since(began).Seconds())
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		m.walls, m.sizes = append(m.walls, walls), append(m.sizes, size)
-		fmt.Fprintf(os.Stderr, "%-20s %-40s %7.1f ms, 95th percentile %7.1f ms\n", m.name, c.name, median(walls)*1e3,
-			quantile(walls, .95)*1e3)
+		m.report(c.row)
 	}
-	m.memory = s.stop()
-	return m, nil
+	if err := m.measureEvents(s, a); err != nil {
+		return err
+	}
+	m.add(memoryRow, s.stop()/1e6)
+	m.report(memoryRow)
+	return nil
 }
 
-// server is a running heaptap serve.
-type server struct {
-	cmd       *exec.Cmd
-	in        io.Closer
-	base      string // the address of the recording's questions
-	token     string
-	listens   float64
-	collected bool
-}
-
-// startServer starts heaptap serve, and exchanges its code for a token as the app does.
-func (b *bench) startServer(file string) (*server, error) {
-	cmd := exec.Command(b.heaptap, "serve", "--read-only", file)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	var problems bytes.Buffer
-	cmd.Stderr = &problems
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	s := &server{cmd: cmd, in: in}
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	found := regexp.MustCompile(`(http://\S+/)#code=(\w+)`).FindStringSubmatch(line)
-	if found == nil {
-		s.stop()
-		return nil, fmt.Errorf("heaptap serve printed no address but %q (%w)\n%s", line, err, &problems)
-	}
-	address, err := url.Parse(found[1])
-	if err == nil {
-		var connection net.Conn
-		if connection, err = net.Dial("tcp", address.Host); err == nil {
-			s.listens = time.Since(began).Seconds()
-			err = connection.Close()
+// measureStart measures how soon a server listens, and what memory a fresh one takes for large trees.
+func (b *bench) measureStart(m *uiMeasured, file string) error {
+	for range 9 {
+		s, err := b.startServer(file)
+		if err != nil {
+			return err
 		}
-	}
-	if err == nil {
-		err = s.enter(found[1], found[2])
-	}
-	if err != nil {
+		m.add(listensRow, s.listens)
 		s.stop()
-		return nil, err
 	}
-	return s, nil
-}
-
-// enter redeems the code and finds the recording.
-func (s *server) enter(address, code string) error {
-	body := fmt.Sprintf(`{"code":%q}`, code)
-	response, err := http.Post(address+"auth", "application/json", strings.NewReader(body))
+	m.report(listensRow)
+	s, err := b.startServer(file)
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
-	var given struct{ Token string }
-	if err := json.NewDecoder(response.Body).Decode(&given); err != nil || given.Token == "" {
-		return fmt.Errorf("no token for the code: status %s (%w)", response.Status, err)
+	defer s.stop()
+	if err := s.warm("curve?of=."); err != nil { // opens the recording and awaits its atlas
+		return err
 	}
-	s.token, s.base = given.Token, address+"api/v1/"
-	text, err := s.get("session")
+	idle, err := s.memory("VmRSS")
 	if err != nil {
 		return err
 	}
-	var session struct {
+	if err := s.forgetPeak(); err != nil {
+		return err
+	}
+	a := &asker{rng: rand.New(rand.NewPCG(1, 2))}
+	for range 10 {
+		if _, _, err := s.get(largestTree(a)); err != nil {
+			return err
+		}
+	}
+	most, err := s.memory("VmHWM")
+	if err != nil {
+		return err
+	}
+	m.add(treeMemory, (most-idle)/1e6)
+	m.report(treeMemory)
+	return nil
+}
+
+// newAsker returns an asker who knows the names of the functions that allocated most.
+func newAsker(s *server) (*asker, error) {
+	var top struct {
 		Answer struct {
-			Runs struct {
-				Columns struct {
-					Matters struct{ Text json.Number }
-				}
+			Rows struct {
+				Columns struct{ Name struct{ Text []int } }
 			}
 		}
 		Texts []string
 	}
-	if err := json.Unmarshal(text, &session); err != nil {
-		return fmt.Errorf("the session: %w", err)
+	if err := s.ask("top?by=function&metric=bytes&limit=1000", &top); err != nil {
+		return nil, err
 	}
-	i, err := session.Answer.Runs.Columns.Matters.Text.Int64()
-	if err != nil || i < 0 || int(i) >= len(session.Texts) {
-		return errors.New("the session does not say which recording matters")
+	a := &asker{rng: rand.New(rand.NewPCG(1, 2))}
+	for _, i := range top.Answer.Rows.Columns.Name.Text {
+		if i >= 0 && i < len(top.Texts) {
+			a.functions = append(a.functions, top.Texts[i])
+		}
 	}
-	s.base += "r/" + session.Texts[i] + "/"
+	if len(a.functions) == 0 {
+		return nil, errors.New("the table of functions has no names")
+	}
+	return a, nil
+}
+
+// measureEvents asks what has to read events, and disconnects while the server does.
+func (m *uiMeasured) measureEvents(s *server, a *asker) error {
+	for _, c := range eventCells {
+		err := repeat(func() error {
+			began := time.Now()
+			text, first, err := s.get(c.query(a))
+			if err != nil {
+				return err
+			}
+			took := time.Since(began).Seconds()
+			n, err := eventsOf(text)
+			m.add(firstLineRow, first)
+			m.add(c.row, took/n*1e8)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		m.report(c.row)
+		for range 10 {
+			after := 20*time.Millisecond + time.Duration(a.rng.Int64N(int64(300*time.Millisecond)))
+			went, ok, err := s.cancel(c.query(a), after)
+			if err != nil {
+				return err
+			}
+			if ok {
+				m.add(cancelRow, went)
+			}
+		}
+	}
+	m.report(firstLineRow)
+	m.report(cancelRow)
 	return nil
 }
 
-// get returns an answer; of one in lines, the last line.
-func (s *server) get(path string) ([]byte, error) {
-	request, err := http.NewRequest(http.MethodGet, s.base+path, nil)
+// measureRun asks for all processes of a run.
+func (b *bench) measureRun(m *uiMeasured, folder string) error {
+	err := repeat(func() error {
+		began := time.Now()
+		out, err := exec.Command(b.heaptap, "ps", "--timeline", folder).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("heaptap ps --timeline: %w\n%s", err, out)
+		}
+		m.add(processesRow, time.Since(began).Seconds())
+		return nil
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+s.token)
-	response, err := http.DefaultClient.Do(request)
+	m.report(processesRow)
+	s, err := b.startServer(folder)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
+	defer s.stop()
+	if err := s.warm("ps?timeline"); err != nil {
+		return err
 	}
-	text = bytes.TrimSpace(text)
-	text = text[bytes.LastIndexByte(text, '\n')+1:]
-	if response.StatusCode != http.StatusOK || bytes.HasPrefix(text, []byte(`{"error"`)) {
-		return nil, fmt.Errorf("%s: status %s: %.300s", path, response.Status, text)
-	}
-	return text, nil
-}
-
-// warm asks a question until it is answered, and not for want of an atlas that is still being made.
-func (s *server) warm(path string) error {
-	for {
-		_, err := s.get(path)
-		if err == nil || !strings.Contains(err.Error(), `"not-ready"`) {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// stop ends the server, once, and returns its largest resident set.
-func (s *server) stop() (memory float64) {
-	if s.collected {
-		return 0
-	}
-	s.collected = true
-	_ = s.cmd.Process.Signal(syscall.SIGINT)
-	_ = s.in.Close()
-	_ = s.cmd.Wait() // its status is that of an interrupted program
-	if u, ok := s.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		return float64(u.Maxrss) * 1024
-	}
-	return 0
-}
-
-// uiSection returns the section that bench-ui writes.
-func uiSection(all []*uiMeasured) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, %d times each after "+
-		"the first, about random ranges. Wall time in ms, with encoding, compression and transfer. Machine: %s. "+
-		"In bold: worse than its goal.\n\n"+
-		"| question | goal |", uiHeading, uiRounds, machine())
-	rule := "|---|--:|"
-	for _, m := range all {
-		fmt.Fprintf(&b, " %s: median | 95th percentile | kB |", m.name)
-		rule += "--:|--:|--:|"
-	}
-	b.WriteString("\n" + rule + "\n")
-	number := func(s, goal float64) string {
-		if s > goal {
-			return fmt.Sprintf("**%.1f**", s*1e3)
-		}
-		return fmt.Sprintf("%.1f", s*1e3)
-	}
-	for i, c := range cells {
-		at := "median"
-		if c.quantile > .5 {
-			at = fmt.Sprintf("%.0f %%", c.quantile*100)
-		}
-		fmt.Fprintf(&b, "| %s | %.0f (%s) |", c.name, c.goal*1e3, at)
-		for _, m := range all {
-			middle, late := median(m.walls[i]), quantile(m.walls[i], .95)
-			goal := c.goal
-			if c.quantile <= .5 {
-				fmt.Fprintf(&b, " %s | %.1f |", number(middle, goal), late*1e3)
-			} else {
-				fmt.Fprintf(&b, " %.1f | %s |", middle*1e3, number(late, goal))
-			}
-			fmt.Fprintf(&b, " %.0f |", m.sizes[i]/1e3)
-		}
-		b.WriteString("\n")
-	}
-	fmt.Fprintf(&b, "| from the start to an open socket | %.0f |", listensIn*1e3)
-	for _, m := range all {
-		fmt.Fprintf(&b, " %s | | |", number(m.listens, listensIn))
-	}
-	b.WriteString("\n\nThe server's largest resident set:")
-	var memory []string
-	for _, m := range all {
-		memory = append(memory, fmt.Sprintf("%s %.0f MB", m.name, m.memory/1e6))
-	}
-	return b.String() + " " + strings.Join(memory, ", ") + ".\n\n"
+	err = repeat(func() error {
+		began := time.Now()
+		_, _, err := s.get("ps?timeline")
+		m.add(askProcessesRow, time.Since(began).Seconds())
+		return err
+	})
+	m.report(askProcessesRow)
+	return err
 }
