@@ -19,6 +19,6 @@
 // workload's pairs; its cost per pair is the same.
 //
 // Rivals that slow down the program more than ten times run separately (-slow), once, on a tenth of all input. They
-// have a section of the page, which the main run keeps. So have the recording of 10^9 events (-big), and what the web app
-// asks (-ui).
+// have a section of the page, which the main run keeps. So have the recording of 10^9 events (-big) and the questions
+// of the web app (-ui).
 package main

@@ -77,9 +77,10 @@ func (b *bench) record(file string, program ...string) error {
 
 // recordLoop records the python workload, for about that many events.
 func (b *bench) recordLoop(events float64, file string) error {
-	const perRound = 323e3 // events of one round of the loop
+	const start, perRound = 250e3, 323e3 // events before the loop, and of one round of it
+	rounds := int(max(0, events-start)/perRound) + 1
 	script := filepath.Join(b.dir, "loop.py")
-	if err := os.WriteFile(script, []byte(programs.PythonJSON(int(events/perRound)+1)), 0o644); err != nil {
+	if err := os.WriteFile(script, []byte(programs.PythonJSON(rounds)), 0o644); err != nil {
 		return err
 	}
 	return b.record(file, "/usr/bin/python3", script)

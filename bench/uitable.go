@@ -29,14 +29,15 @@ func eventsOf(text []byte) (float64, error) {
 // uiSection returns the section that bench-ui writes.
 func uiSection(recordings, runs []*uiMeasured) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, up to %d times each after "+
-		"the first, about random ranges and pages. Wall time in ms, if nothing else is said, with encoding, compression "+
-		"and transfer: median / 95th percentile. The goal is for the median, or for the 95th percentile where it says "+
-		"p95. In bold: worse than its goal. Machine: %s.\n\n", uiHeading, uiRounds, machine())
+	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, up to %d times each "+
+		"after the first, about random ranges and pages. Wall time in ms unless the row says otherwise, with encoding, "+
+		"compression and transfer: median / 95th percentile. The goal is for the median, or for the 95th percentile "+
+		"where it says p95. In bold: worse than its goal. Machine: %s.\n\n", uiHeading, uiRounds, machine())
 	if len(recordings) > 0 {
 		uiTable(&b, recordingRows(), recordings)
-		b.WriteString("The server has stopped when the only worker of its lane answers another question, and it uses less than " +
-			"a quarter of a core. There is no number where all answers were there sooner than the client left.\n\n")
+		b.WriteString("After a client has disconnected, the server counts as busy until the only worker of the " +
+			"background lane answers another question and less than a quarter of a core is in use. There is no " +
+			"number where every answer came before the client left.\n\n")
 	}
 	if len(runs) > 0 {
 		uiTable(&b, runRows, runs)
