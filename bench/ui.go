@@ -77,7 +77,7 @@ var cells = []cell{
 		name := a.functions[a.rng.IntN(len(a.functions))]
 		return "curve?" + url.Values{"of": {"^" + regexp.QuoteMeta(name) + "$"}}.Encode()
 	}},
-	{row{"call tree of a range, exact, six metrics", "", []bound{{"P", 12, .5}, {"10^9", 30, .95}}},
+	{row{"call tree of a range, exact, six metrics", "", []bound{{"P", 12, .5}, {"1e9", 30, .95}}},
 		func(a *asker) string { return "tree?metric=allocations,bytes,freed,live,peak,temporary" + a.between() }},
 	{row{"20,000 nodes of a range", "", middle(60)}, func(a *asker) string {
 		return "tree?metric=bytes&threshold=0&nodes=20000" + a.between()

@@ -27,15 +27,15 @@ func TestUISection(t *testing.T) {
 		m.values[treeMemory.name] = []float64{149}
 		return m
 	}
-	big, p := measured("10^9"), measured("P")
+	big, p := measured("1e9"), measured("P")
 	p.values["leaked of a range"] = hundred(.04)
 	run := &uiMeasured{name: "many", values: map[string][]float64{processesRow.name: {101}}}
 	section := uiSection([]*uiMeasured{big, p}, []*uiMeasured{run})
 	for _, want := range []string{
-		"\n| question | goal | 10^9 | P |\n|---|--:|--:|--:|\n",
+		"\n| question | goal | 1e9 | P |\n|---|--:|--:|--:|\n",
 		"\n| timeline, 400 steps, of a range, exact | p95 60 | 50.5 / **95.0** | 50.5 / **95.0** |\n",
 		"\n| table of a range, rough, 200 rows | 8 | **50.5** / 95.0 | **50.5** / 95.0 |\n",
-		"\n| call tree of a range, exact, six metrics | P: 12; 10^9: p95 30 | 50.5 / **95.0** | **50.5** / 95.0 |\n",
+		"\n| call tree of a range, exact, six metrics | P: 12; 1e9: p95 30 | 50.5 / **95.0** | **50.5** / 95.0 |\n",
 		"\n| leaked of a range, s per 10^8 events | 4 | **50.5** / 95.0 | 2.0 / 3.8 |\n",
 		"\n| " + cancelRow.name + " | p95 50 | - | - |\n",
 		"\n| the server's largest resident set, MB | 300 | **301** | **301** |\n",
