@@ -38,7 +38,7 @@ func run() error {
 	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
 		"page only")
 	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
-		"only: those named as arguments, or those that it makes, of 10^6 to 10^9 events")
+		"only: those named as arguments (a folder: a run of many processes), or those that it makes")
 	recordings := flag.String("recordings", "", "with -ui: keep the recordings that it makes in this folder, and take "+
 		"those that are there; remove the folder to have them made anew. Without it, they are made anew and removed")
 	of := flag.String("of", "", "with -big: ask this recording instead")

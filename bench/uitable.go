@@ -31,8 +31,8 @@ func uiSection(recordings, runs []*uiMeasured) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nWritten by `make bench-ui`: questions to `heaptap serve` over HTTP, up to %d times "+
 		"each after the first, about random ranges and pages. Wall time in ms unless the row says otherwise, with "+
-		"encoding, compression and transfer: median / 95th percentile. The goal is for the median, or for the 95th percentile "+
-		"where it says p95. In bold: worse than its goal. Machine: %s.\n\n", uiHeading, uiRounds, machine())
+		"encoding, compression and transfer: median / 95th percentile. The goal is for the median, or for the 95th "+
+		"percentile where it says p95. In bold: worse than its goal. Machine: %s.\n\n", uiHeading, uiRounds, machine())
 	if len(recordings) > 0 {
 		uiTable(&b, recordingRows(), recordings)
 		b.WriteString("After a client has disconnected, the server counts as busy until the only worker of the " +
