@@ -77,6 +77,16 @@ type ProcessTimeline struct {
 	Mapped        []int64  `json:"mapped_bytes"`
 	Threads       []int64  `json:"threads"`
 	Marks         []Mark   `json:"marks"` // of the range
+	// Regions are those that have time in common with the range, by their beginnings; of many, the longest.
+	Regions []RegionSpan `json:"regions"`
+}
+
+// RegionSpan is one time that a thread was in a region. Depth is the number of regions around it.
+type RegionSpan struct {
+	Region  string `json:"region"`
+	Depth   int    `json:"depth"`
+	BeginNS int64  `json:"begin_ns"`
+	EndNS   int64  `json:"end_ns"`
 }
 
 // NewProcessTimeline makes the answer.
@@ -86,7 +96,10 @@ func NewProcessTimeline(s *query.Source, t *query.ProcessTimeline) *ProcessTimel
 		Deallocations: t.Deallocations, Exact: t.Exact, Resident: orNone(t.Samples.Resident),
 		Proportional: orNone(t.Samples.Proportional), Swapped: orNone(t.Samples.Swapped),
 		Mapped: orNone(t.Samples.Mapped), Threads: orNone(t.Samples.Threads),
-		Marks: newMarks(t.Marks, t.MarkNames)}
+		Marks: newMarks(t.Marks, t.MarkNames), Regions: make([]RegionSpan, len(t.Regions))}
+	for i, r := range t.Regions {
+		j.Regions[i] = RegionSpan{r.Title, r.Depth, r.Begin, r.End}
+	}
 	j.Rough = t.Rough
 	j.Metrics, j.Total = []Metric{}, Values{}
 	return j

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -245,4 +247,45 @@ func (w *regionWalk) finish() {
 			w.rows[w.around[i]].follow(&r.RegionCounts)
 		}
 	}
+}
+
+// RegionSpan is one time that a thread was in a region. It costs no events, unlike what was allocated there.
+type RegionSpan struct {
+	Title      string // the name with its numbers
+	Depth      int    // number of regions around it
+	Begin, End int64
+}
+
+// regionSpans returns all of them, in the order in which the regions were entered.
+func (s *Source) regionSpans() []RegionSpan {
+	s.spansOnce.Do(func() {
+		w := newRegionWalk(s)
+		w.upTo(math.MaxUint64)
+		for i := range w.rows {
+			r := &w.rows[i]
+			if r.Open {
+				r.End = s.Profile.Duration
+			}
+			s.spansMade = append(s.spansMade, RegionSpan{r.Title, r.Depth, r.Begin, r.End})
+		}
+	})
+	return s.spansMade
+}
+
+// longestRegions returns the spans that have time in common with a range, in the order in which they began; at most n,
+// the longest.
+func (s *Source) longestRegions(begin, end int64, n int) []RegionSpan {
+	var list []RegionSpan
+	for _, r := range s.regionSpans() {
+		if r.End >= begin && r.Begin <= end {
+			list = append(list, r)
+		}
+	}
+	if len(list) <= n {
+		return list
+	}
+	slices.SortStableFunc(list, func(a, b RegionSpan) int { return cmp.Compare(b.End-b.Begin, a.End-a.Begin) })
+	list = list[:n]
+	slices.SortStableFunc(list, func(a, b RegionSpan) int { return cmp.Compare(a.Begin, b.Begin) })
+	return list
 }

@@ -169,6 +169,42 @@ func TestRegionRows(t *testing.T) {
 		if d := cmp.Diff(want, got.Rows); d != "" {
 			t.Fatalf("seed %d:\n%s", seed, d)
 		}
+		compareSpans(t, s, want)
+	}
+}
+
+// compareSpans compares the regions of timelines with rows.
+func compareSpans(t *testing.T, s *Source, rows []RegionRow) {
+	t.Helper()
+	_, n := s.Reader.Cuts()
+	for _, r := range []Range{{0, n}, {n / 4, n / 2}} {
+		timeline, err := Timeline(t.Context(), s, &Query{Range: &r}, 7, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []RegionSpan
+		for _, r := range rows {
+			if r.End >= timeline.Begin && r.Begin <= timeline.Begin+timeline.Span {
+				want = append(want, RegionSpan{r.Title, r.Depth, r.Begin, r.End})
+			}
+		}
+		if d := cmp.Diff(want, timeline.Regions); d != "" {
+			t.Errorf("from %d to %d:\n%s", r.From, r.To, d)
+		}
+		for k := range len(want) {
+			few := s.longestRegions(timeline.Begin, timeline.Begin+timeline.Span, k)
+			left := slices.Clone(want) // in the end, those that few does not have
+			for _, span := range few {
+				i := slices.Index(left, span)
+				left = slices.Delete(left, i, i+1)
+			}
+			for i := range few {
+				longer := slices.ContainsFunc(left, func(o RegionSpan) bool { return o.End-o.Begin > few[i].End-few[i].Begin })
+				if longer || i > 0 && few[i].Begin < few[i-1].Begin || len(few) != k {
+					t.Errorf("the %d longest of %v are %v", k, want, few)
+				}
+			}
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Source struct {
 
 	regionsOnce sync.Once
 	regionsMade *regionTree
+	spansOnce   sync.Once
+	spansMade   []RegionSpan
 }
 
 // New prepares a recording for questions. The caller keeps and closes the Reader.

@@ -35,7 +35,11 @@ type ProcessTimeline struct {
 	Samples   ProcessSamples
 	Marks     []event.Mark // in the range, earliest first
 	MarkNames []string     // by which each can be given as a time
+	Regions   []RegionSpan // that have time in common with the range, by their beginnings; at most MostRegionSpans
 }
+
+// MostRegionSpans is how many regions a timeline has at most, the longest: more cannot be told apart on a screen.
+const MostRegionSpans = 1000
 
 // ProcessSamples are what the kernel said of the process: the most in each step; without a sample, what the step before
 // had. They have an entry for each step. A list is nil if the recording has no such samples.
@@ -119,7 +123,7 @@ func stepTimes(begin, span int64, n int) []int64 {
 	return list
 }
 
-// addSamples adds the samples and the marks of the range.
+// addSamples adds the samples, the marks and the regions of the range.
 func (t *ProcessTimeline) addSamples(s *Source) {
 	x := &t.Samples
 	of := func(value func(*event.Sample) int64) []int64 {
@@ -136,6 +140,7 @@ func (t *ProcessTimeline) addSamples(s *Source) {
 		return v.Threads
 	})
 	t.Marks, t.MarkNames = t.Answer.Marks(s)
+	t.Regions = s.longestRegions(t.Begin, t.Begin+t.Span, MostRegionSpans)
 }
 
 // process is the timeline of a merged recording.

@@ -1,8 +1,9 @@
 // What actions do: keys, the palette and the sheet of keys start them by id.
 import { frameActions, Keys, type Action } from "./model/keys.ts";
+import { timelineActions } from "./model/timeline-moves.ts";
 
 /** The table of all actions. A part of the app adds its rows here. */
-export const allActions: readonly Action[] = [...frameActions];
+export const allActions: readonly Action[] = [...frameActions, ...timelineActions];
 
 /** What actions do, by id. */
 export type Doing = Readonly<Record<string, () => void>>;

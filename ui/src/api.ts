@@ -853,6 +853,7 @@ export interface ProcessTimeline {
   mapped_bytes: Numbers;
   threads: Numbers;
   marks: MarkColumns;
+  regions: RegionSpanColumns;
 }
 
 export interface Progress {
@@ -914,6 +915,14 @@ export interface RegionColumns {
   highest: Numbers;
   lowest: Numbers;
   largest: Numbers;
+}
+
+export interface RegionSpanColumns {
+  rows: number;
+  region: Texts;
+  depth: Numbers;
+  begin_ns: Numbers;
+  end_ns: Numbers;
 }
 
 export interface Regions {

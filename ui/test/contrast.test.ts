@@ -31,11 +31,11 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
       return pair[theme];
     };
     for (const ground of ["page", "panel", "hover"]) {
-      for (const text of ["text", "quiet", "accent", "wrong"]) {
+      for (const text of ["text", "quiet", "accent", "compare", "wrong"]) {
         const got = contrast(of(text), of(ground));
         assert.ok(got >= 4.5, `${text} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
       }
-      for (const mark of ["live", "resident", "good"]) {
+      for (const mark of ["live", "resident", "ribbon", "good"]) {
         const got = contrast(of(mark), of(ground));
         assert.ok(got >= 3, `${mark} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
       }

@@ -94,7 +94,6 @@ const answers: Record<string, object> = {
       { group: { function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
     ],
   },
-  timeline: { times_ns: [0, 1e9, 2e9], most_live_bytes: [0, 400, 500], resident_bytes: [null, 4096] },
 };
 
 /** The question of a path; of a table, what it is by. */
@@ -115,7 +114,7 @@ test("the first answer is put together from several questions, one after the oth
     asked.push(question);
     return columns(answers[question] ?? assert.fail(path));
   }, "a/b");
-  assert.deepEqual(asked, ["about", "report", "function", "line", "timeline"]);
+  assert.deepEqual(asked, ["about", "report", "function", "line"]);
   const { tookMs, ...rest } = first;
   assert.ok(tookMs >= 0);
   assert.deepEqual(rest, {
@@ -129,7 +128,6 @@ test("the first answer is put together from several questions, one after the oth
       { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x", bytes: 300, blocks: 3 },
       { name: "x+0x12", file: "", line: 0, module: "/bin/x", bytes: 200, blocks: 2 },
     ] },
-    levels: { value: { seconds: [0, 1, 2], live: [0, 400, 500], resident: [null, null, 4096] } },
     gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],
     warnings: [
       "block 7 is damaged",
@@ -140,26 +138,15 @@ test("the first answer is put together from several questions, one after the oth
   });
 });
 
-test("columns that do not belong together are refused", async () => {
-  const wrong = { ...answers, timeline: { times_ns: [0, 1], most_live_bytes: [1], resident_bytes: [] } };
-  await assert.rejects(
-    askFirstAnswer(async (path) => {
-      const question = questionOf(path);
-      return columns((wrong as typeof answers)[question] ?? {});
-    }, "a"),
-    TypeError,
-  );
-});
-
 test("what a recording does not have is missing, and the rest is there", async () => {
   const refused = new Fault("refused", "calls were only counted", "top");
   const answer = async (path: string) => {
     const question = questionOf(path);
-    if (question === "function" || question === "timeline") throw refused;
+    if (question === "function") throw refused;
     return columns(answers[question] ?? {});
   };
   const first = await askFirstAnswer(answer, "a");
-  assert.deepEqual([first.holders, first.levels, first.live?.bytes], [{ fault: refused }, { fault: refused }, 500]);
+  assert.deepEqual([first.holders, first.live?.bytes], [{ fault: refused }, 500]);
   const gone = new Fault("unreachable", "heaptap does not answer", "top");
   const failing = (path: string) => (path.includes("/top") ? Promise.reject(gone) : answer(path));
   await assert.rejects(askFirstAnswer(failing, "a"), gone);
@@ -177,7 +164,7 @@ test("of counted calls only the allocations are known", async () => {
   assert.equal(first.basis, "counted");
   assert.deepEqual(first.allocated, { bytes: 350, allocations: 4 });
   assert.deepEqual([first.live, first.leaked, first.temporary], [undefined, undefined, undefined]);
-  assert.ok("fault" in first.levels && first.levels.fault.message === "addresses: not recorded");
+  assert.ok("fault" in first.holders && first.holders.fault.message === "addresses: not recorded");
 });
 
 test("estimates and sums are marked as such", async () => {

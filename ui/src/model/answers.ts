@@ -68,15 +68,6 @@ export interface Gap {
   remedy: string;
 }
 
-/** Levels over time. All lists have one entry for each step. */
-export interface Levels {
-  seconds: number[];
-  /** The most live bytes within each step. */
-  live: number[];
-  /** Resident bytes, or null where none were measured; undefined: never. */
-  resident: (number | null)[] | undefined;
-}
-
 /** A part of an answer, or why the recording does not have it: counted and merged recordings lack some. */
 export type Part<T> = { value: T } | { fault: Fault };
 
@@ -92,7 +83,6 @@ export interface FirstAnswer {
   /** Temporary allocations; undefined if they are not known. */
   temporary: number | undefined;
   holders: Part<Holder[]>;
-  levels: Part<Levels>;
   gaps: Gap[];
   /** What is wrong with the recording: lost events, damage, cut stacks. */
   warnings: string[];

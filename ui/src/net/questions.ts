@@ -8,11 +8,10 @@ import type {
   Report,
   RunProgramColumns,
   Session,
-  Timeline,
   Top,
 } from "../api.ts";
 import { decode } from "../columns.ts";
-import type { FirstAnswer, Gap, Holder, Levels, Part, Peak, Recording, Run } from "../model/answers.ts";
+import type { FirstAnswer, Gap, Holder, Part, Peak, Recording, Run } from "../model/answers.ts";
 import type { Values } from "../model/commands.ts";
 import { plural } from "../model/format.ts";
 import { base } from "../model/names.ts";
@@ -51,7 +50,6 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
     const functions = await put("top", { ...most, by: "function", limit: 5 });
     return holdersOf(functions, await put("top", { ...most, by: "line", limit: 200 }));
   });
-  const levels = await part(async () => levelsOf((await put("timeline", { steps: 400 })) as Timeline));
   const { peak, leaked, totals } = report;
   return {
     basis: about.sampled ? "estimated" : "exact",
@@ -61,7 +59,6 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
     allocated: { bytes: totals.bytes, allocations: totals.allocations },
     temporary: report.temporary.allocations ?? undefined,
     holders,
-    levels,
     gaps: gapsOf(about.lacks),
     warnings: warningsOf(report),
     tookMs: performance.now() - begin,
@@ -88,7 +85,6 @@ function ofCounts(about: About, report: Report, counts: CallCountColumns): Omit<
     allocated,
     temporary: undefined,
     holders: { fault },
-    levels: { fault },
     gaps,
     warnings: warningsOf(report),
   };
@@ -215,18 +211,6 @@ function holdersOf({ rows: functions }: Top, { rows: lines }: Top): Holder[] {
 /** What stands for the name of a function that is not known: python3.11+0x4fea6a. */
 function placeOf(module: string, offset: string): string {
   return module !== "" && offset !== "" ? `${base(module)}+${offset}` : "unknown function";
-}
-
-/** The times are the bounds of the steps, the first being the beginning; resident bytes have no value for that. */
-export function levelsOf(timeline: Pick<Timeline, "times_ns" | "most_live_bytes" | "resident_bytes">): Levels {
-  const seconds = Array.from(timeline.times_ns, (ns) => ns / 1e9);
-  const live = Array.from(timeline.most_live_bytes);
-  const known = Array.from(timeline.resident_bytes, (bytes) => (Number.isNaN(bytes) ? null : bytes));
-  const resident = known.length > 0 ? [known[0] ?? null, ...known] : undefined;
-  if (live.length !== seconds.length || (resident && resident.length !== seconds.length)) {
-    throw new TypeError("the timeline's columns do not belong together");
-  }
-  return { seconds, live, resident };
 }
 
 function gapsOf(lacks: Answers["about"]["lacks"]): Gap[] {

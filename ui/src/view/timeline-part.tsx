@@ -1,20 +1,155 @@
-// The timeline of the app: asks for its steps, and passes on what the reader selects.
-import type { App } from "../app.ts";
-import { levelsOf } from "../net/questions.ts";
-import { usePart } from "./part.tsx";
+// The timeline of the app: asks for its steps, follows the place, and passes on what the reader selects.
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { App, Selected } from "../app.ts";
+import type { Peak } from "../model/answers.ts";
+import { literally } from "../model/filters.ts";
+import type { Task } from "../model/follower.ts";
+import { timeText, type Span } from "../model/time.ts";
+import { spanOf, type Ranges, type Steps } from "../model/timeline.ts";
+import { act, timelineActions, type State } from "../model/timeline-moves.ts";
+import { rangeTimes, runOf, stateOf, viewTimes } from "../model/timeline-place.ts";
 import { taskOf } from "../net/ask.ts";
+import { ribbonOf, stepsOf } from "../net/timeline.ts";
+import { useActions, usePart } from "./part.tsx";
 import { Timeline } from "./timeline.tsx";
 
+/** How long what is shown, and the cursor, must stay as they are before they are asked about and in the address. */
+const restMs = { asked: 60, address: 250 };
+
 export function TimelineOfApp({ app }: { app: App }) {
-  const levels = usePart(app, "timeline", ({ recording }) =>
-    taskOf(recording, { name: "process", parameters: { steps: 400, rough: "pixel" }, read: levelsOf }),
-  );
+  const place = app.place.value;
+  const width = useSignal(0);
+  // What is shown and the cursor change with each turn of the wheel: the address follows when they rest.
+  const moved = useSignal<Pick<State, "view" | "cursor"> | undefined>(undefined);
+  useEffect(() => {
+    moved.value = undefined;
+  }, [place.recording]);
+  const { steps: whole, fault } = useSteps(app, "timeline", width, () => ({}));
+
   const report = app.report.shown.value?.value;
-  const wait = levels.wait.value;
-  const shown = levels.shown.value;
-  const part =
-    wait?.phase === "failed" ? { fault: wait.fault } : shown ? { value: shown.value } : undefined;
+  const resident = report?.resident?.peak;
+  const peak: Peak | undefined = report && { bytes: report.peak.bytes, atNs: report.peak.time_ns };
+  const residentPeak: Peak | undefined = resident ? { bytes: resident.resident_bytes, atNs: resident.time_ns } : undefined;
+
+  const run = useMemo(() => whole && runOf(whole, peak?.atNs), [whole, peak?.atNs]);
+  const state = useMemo((): State => {
+    const settled = run ? stateOf(place, run) : { view: undefined, cursor: undefined, ranges: {} };
+    return { ...settled, ...moved.value };
+  }, [run, place, moved.value]);
+
+  const asked = useSignal<Span | undefined>(undefined);
+  const { view } = state;
+  useEffect(() => {
+    const timer = setTimeout(() => (asked.value = view), asked.value ? restMs.asked : 0);
+    return () => clearTimeout(timer);
+  }, [view?.begin, view?.end]);
+  const { steps: detail } = useSteps(app, "timeline-detail", width, () => {
+    const span = asked.value;
+    return span && { from: timeText(span.begin), to: timeText(span.end) };
+  });
+
+  useEffect(() => {
+    const now = moved.value;
+    if (!now) return;
+    const timer = setTimeout(() => {
+      app.change(viewTimes(now), "replace");
+      moved.value = undefined;
+    }, restMs.address);
+    return () => clearTimeout(timer);
+  }, [moved.value]);
+
+  const move = (parts: Partial<State>) => {
+    moved.value = { view: state.view, cursor: state.cursor, ...moved.value, ...parts };
+  };
+  const brush = (ranges: Ranges | undefined) => {
+    const before = app.brush.value ?? state.ranges.a;
+    const a = ranges?.a;
+    if (!ranges) app.brush.value = undefined;
+    else if (a && (a.begin !== before?.begin || a.end !== before.end)) app.brush.value = a;
+  };
+  const select = (ranges: Ranges) => app.select(rangeTimes(ranges));
+  const ribbon = useRibbon(app);
+
+  const facts = whole && {
+    whole,
+    detail: view && detail,
+    width: width.value,
+    peakNs: peak?.atNs,
+    residentPeakNs: residentPeak?.atNs,
+  };
+  const doing = timelineActions.map(({ id }) => [
+    id,
+    () => {
+      if (!facts) return;
+      const next = act(id, state, facts);
+      if (next.view !== state.view || next.cursor !== state.cursor) move({ view: next.view, cursor: next.cursor });
+      if (next.ranges !== state.ranges) select(next.ranges);
+    },
+  ]);
+  useActions(app, Object.fromEntries(doing));
+
   return (
-    <Timeline part={part} peak={report && { bytes: report.peak.bytes, atNs: report.peak.time_ns }} />
+    <Timeline
+      whole={whole ? { value: whole } : fault && { fault }}
+      detail={view && detail}
+      peak={peak}
+      residentPeak={residentPeak}
+      ribbon={ribbon}
+      state={state}
+      onBrush={brush}
+      onSelect={select}
+      onCursor={(cursor) => move({ cursor })}
+      onView={(view) => move({ view })}
+      onWidth={(pixels) => (width.value = pixels)}
+    />
   );
+}
+
+/** Asks for steps: at once as they can be had, and exactly if that is better. */
+function useSteps(
+  app: App,
+  name: string,
+  width: Signal<number>,
+  range: () => { from?: string; to?: string } | undefined,
+) {
+  const ask = ({ recording }: Selected, rough: boolean): Task<Steps> | undefined => {
+    const span = range();
+    if (!span || width.value === 0) return undefined;
+    const steps = { ...span, steps: width.value };
+    return taskOf(recording, { name: "process", parameters: rough ? { ...steps, rough: "pixel" } : steps, read: stepsOf });
+  };
+  const rough = usePart(app, name, (selected) => ask(selected, true));
+  const exact = usePart(app, `${name}-exact`, (selected) => {
+    const first = rough.shown.value;
+    // Only where the rough answer is about what would be asked.
+    return first?.value.rough && first.task.key === ask(selected, true)?.key ? ask(selected, false) : undefined;
+  });
+  const wait = rough.wait.value;
+  const [best, first] = [exact.shown.value?.value, rough.shown.value?.value];
+  return {
+    steps: best && first && areAlike(best, first) ? best : first,
+    fault: wait?.phase === "failed" ? wait.fault : undefined,
+  };
+}
+
+/** Whether two timelines are about the same: what is shown may have changed before the exact one came. */
+function areAlike(a: Steps, b: Steps): boolean {
+  const [p, q] = [spanOf(a), spanOf(b)];
+  return a.timesNs.length === b.timesNs.length && p.begin === q.begin && p.end === q.end;
+}
+
+/** The live bytes of the function under the pointer, or else of the one that is picked. */
+function useRibbon(app: App) {
+  const name = () => app.hovered.value?.function ?? app.place.value.picked.at(-1);
+  const curve = usePart(app, "ribbon", ({ recording }) => {
+    const of = name();
+    if (of === undefined || of === "") return undefined;
+    return taskOf(recording, {
+      name: "curve",
+      parameters: { of: literally(of) },
+      read: (answer) => ribbonOf(of, answer),
+    });
+  });
+  return curve.shown.value?.value;
 }

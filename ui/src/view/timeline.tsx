@@ -1,148 +1,418 @@
-// The timeline: live and resident bytes over the run, with the values under the cursor above it.
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
-import type { Levels, Part, Peak } from "../model/answers.ts";
-import { duration, size } from "../model/format.ts";
-import { byteLabel, byteSteps, secondLabel, secondSteps } from "../model/scale.ts";
+// The timeline at the top of every page: how memory developed over the run, and the place to choose a time.
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Part, Peak } from "../model/answers.ts";
+import { exactSize, size } from "../model/format.ts";
+import { shorten, visible } from "../model/names.ts";
+import type { Span } from "../model/time.ts";
+import {
+  changeOver,
+  highest,
+  spanOf,
+  stepAt,
+  stepsAt,
+  toTime,
+  type Ranges,
+  type Ribbon,
+  type Steps,
+} from "../model/timeline.ts";
+import { drag, grip, pointerFor, reach, settled, slop, type Grip } from "../model/timeline-drag.ts";
+import { change, momentLabel, rate } from "../model/timeline-labels.ts";
+import { keyed, selectRise, shown, snapper, within, zoomed, type Facts, type State } from "../model/timeline-moves.ts";
+import { Name } from "./name.tsx";
 import { Refusal } from "./states.tsx";
 import { themeChanges } from "./theme.tsx";
+import { drawCurves, drawOverlay, gutter, paletteOf, plotWidth, sceneOf, stripTop, type Palette, type Scene } from "./timeline-draw.ts";
 
-const height = 148;
+export interface TimelineProps {
+  /** The whole run; without it, an empty picture of the same size. */
+  whole: Part<Steps> | undefined;
+  /** More steps of what is shown, if that is a part. Until they are there, the steps of the whole are stretched. */
+  detail?: Steps | undefined;
+  /** The highest live and resident bytes, if more is known than the steps say. */
+  peak?: Peak | undefined;
+  residentPeak?: Peak | undefined;
+  /** The function under the pointer, elsewhere on the page. */
+  ribbon?: Ribbon | undefined;
+  state: State;
+  /** Called in every frame of a drag; with undefined if it ends without a choice. */
+  onBrush(ranges: Ranges | undefined): void;
+  /** Called when ranges are chosen: at the end of a drag, or by the keyboard. */
+  onSelect(ranges: Ranges): void;
+  onCursor(ns: number | undefined): void;
+  onView(view: Span | undefined): void;
+  /** How many pixels the curves have: as many steps are worth asking for. */
+  onWidth?(pixels: number): void;
+}
 
-/** Without a part, an empty picture of the same size. */
-export function Timeline({ part, peak }: { part: Part<Levels> | undefined; peak: Peak | undefined }) {
-  const levels = part && "value" in part ? part.value : undefined;
-  const picture = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
-  const at = useSignal<number | null>(null); // the step under the cursor
-  const byKeys = useSignal(false); // then the values are read out as they change
-  const theme = themeChanges.value;
-
+export function Timeline(props: TimelineProps) {
+  const { whole: part } = props;
+  const element = useRef<HTMLDivElement>(null);
+  const width = useSignal(0);
+  const asked = useRef(false);
+  useLayoutEffect(() => {
+    const box = element.current;
+    if (!box) return;
+    const measure = () => (width.value = box.clientWidth);
+    const sized = new ResizeObserver(measure);
+    sized.observe(box);
+    measure();
+    return () => sized.disconnect();
+  }, []);
   useEffect(() => {
-    const element = picture.current;
-    if (!element || !levels || levels.seconds.length === 0) return;
-    const drawn = draw(element, levels, (step) => (at.value = step));
-    plot.current = drawn;
-    const sized = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height }));
-    sized.observe(element);
-    return () => {
-      sized.disconnect();
-      drawn.destroy();
-      plot.current = undefined;
-      at.value = null;
-    };
-  }, [levels, theme]);
-
-  const move = (event: KeyboardEvent) => {
-    if (!levels || !plot.current) return;
-    const last = levels.seconds.length - 1;
-    const page = Math.max(1, Math.round(last / 20));
-    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -page, PageDown: page };
-    const jumps: Record<string, number> = { Home: 0, End: last };
-    const by = steps[event.key];
-    const to = by === undefined ? jumps[event.key] : (at.value ?? 0) + by;
-    if (to === undefined) return;
-    event.preventDefault();
-    const step = Math.min(last, Math.max(0, to));
-    plot.current.setCursor({ left: plot.current.valToPos(levels.seconds[step] ?? 0, "x"), top: 0 });
-  };
-
-  const step = at.value;
-  const peakText = peak?.atNs === undefined ? "" : `peak ${size(peak.bytes)} after ${duration(peak.atNs)}`;
-  const value = (list: (number | null)[] | undefined) => {
-    const bytes = step === null ? null : (list?.[step] ?? null);
-    return bytes === null ? "" : size(bytes);
-  };
+    // While the window changes, a question for each of its widths would be too many.
+    const timer = setTimeout(() => width.value > 0 && props.onWidth?.(plotWidth(width.value)), asked.current ? 200 : 0);
+    asked.current = width.value > 0;
+    return () => clearTimeout(timer);
+  }, [width.value]);
+  const hover = useSignal<number | undefined>(undefined);
+  const whole = part && "value" in part && part.value.timesNs.length > 1 ? part.value : undefined;
   return (
-    <div class="timeline">
-      <div class="readout" aria-live={byKeys.value ? "polite" : "off"}>
-        {levels && (
-          <span class="swatch live">
-            <span>live</span> <b>{value(levels.live)}</b>
-          </span>
-        )}
-        {levels?.resident && (
-          <span class="swatch resident">
-            <span>resident</span> <b>{value(levels.resident)}</b>
-          </span>
-        )}
-        <span class="at quiet">
-          {step !== null
-            ? `after ${duration(Math.round((levels?.seconds[step] ?? 0) * 1e9))}`
-            : peak?.atNs !== undefined && (
-                <>
-                  peak {size(peak.bytes)} <span class="wide">after {duration(peak.atNs)}</span>
-                </>
-              )}
-        </span>
-      </div>
-      <div
-        class="picture"
-        ref={picture}
-        tabIndex={levels ? 0 : undefined}
-        role={levels ? "img" : undefined}
-        aria-label={levels ? `live and resident bytes over time; ${peakText}` : undefined}
-        onKeyDown={move}
-        onFocus={() => (byKeys.value = true)}
-        onBlur={() => (byKeys.value = false)}
-      >
-        {part && "fault" in part && <Refusal fault={part.fault} />}
-      </div>
+    <div class="timeline" ref={element}>
+      <Legend {...props} whole={whole} hover={hover} />
+      {whole ? (
+        <Picture {...props} whole={whole} hover={hover} width={width.value} />
+      ) : (
+        <div class="picture">{part && "fault" in part && <Refusal fault={part.fault} />}</div>
+      )}
     </div>
   );
 }
 
-function draw(element: HTMLElement, levels: Levels, onStep: (step: number | null) => void): uPlot {
-  const colour = (name: string) => resolve(element, `var(--${name})`);
-  const [live, resident, quiet, line] = [colour("live"), colour("resident"), colour("quiet"), colour("line")];
-  const axis = {
-    stroke: quiet,
-    font: `11px ${getComputedStyle(element).fontFamily}`,
-    grid: { stroke: line, width: 1 },
-    ticks: { show: false },
-  };
-  const series: uPlot.Series[] = [
-    {},
-    { label: "live", stroke: live, width: 1.5, fill: fade(live), points: { show: false } },
-  ];
-  const data: (number | null)[][] = [levels.seconds, levels.live];
-  if (levels.resident) {
-    const look = { stroke: resident, width: 1.5, dash: [4, 3], points: { show: false } };
-    series.push({ label: "resident", ...look, spanGaps: true });
-    data.push(levels.resident);
-  }
-  return new uPlot(
-    {
-      width: element.clientWidth,
-      height,
-      padding: [8, 14, 0, 0],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-      scales: { x: { time: false }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.06)] } },
-      axes: [
-        { ...axis, incrs: secondSteps, values: (_, marks) => marks.map(secondLabel), size: 24, gap: 4, space: 80 },
-        { ...axis, incrs: byteSteps, values: (_, marks) => marks.map(byteLabel), size: 64, gap: 6, space: 28 },
-      ],
-      series,
-      hooks: { setCursor: [(plot) => onStep(plot.cursor.idx ?? null)] },
-    },
-    data as uPlot.AlignedData,
-    element,
+/** The parts' props: the steps are there. */
+type With<W> = Omit<TimelineProps, "whole"> & { whole: W; hover: Signal<number | undefined> };
+
+/** The names of the curves, with their values at the pointer, at the chosen moment, or at the peak. */
+function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Steps | undefined>) {
+  if (!whole) return <div class="readout" />;
+  const top = peakOf(whole, peak);
+  const at = hover.value ?? state.cursor ?? top.atNs;
+  const steps = stepsAt(whole, detail, at);
+  const i = stepAt(steps, at);
+  const seconds = ((steps.timesNs[i] ?? 0) - (steps.timesNs[i - 1] ?? 0)) / 1e9;
+  const atPeak = hover.value === undefined && state.cursor === undefined;
+  const live = atPeak ? top.bytes : (steps.most[i] ?? NaN);
+  const pixelNs = pixelOf(whole, state);
+  return (
+    <div class="readout">
+      <Entry kind="live" label="live" bytes={live} />
+      {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
+      {steps.resident && <Entry kind="resident" label="resident" bytes={steps.resident[i] ?? NaN} />}
+      {steps.mapped && <Entry kind="mapped wide" label="mapped" bytes={steps.mapped[i] ?? NaN} />}
+      <span class="swatch rate wide">
+        <span>allocated</span> <b>{seconds > 0 ? rate((steps.bytes[i] ?? 0) / seconds) : ""}</b>
+      </span>
+      <span class="at quiet">
+        {state.view && (
+          <button type="button" class="plain" onClick={() => onView(undefined)}>
+            whole run
+          </button>
+        )}
+        <span>
+          {atPeak ? "peak " : ""}after {momentLabel(at, pixelNs, spanOf(whole).end)}
+        </span>
+      </span>
+    </div>
   );
 }
 
-/** The colour that a style gives here, for the canvas, which knows no variables. */
-function resolve(element: HTMLElement, colour: string): string {
-  const probe = document.createElement("i");
-  probe.style.color = colour;
-  element.append(probe);
-  const resolved = getComputedStyle(probe).color;
-  probe.remove();
-  return resolved;
+function Entry(props: { kind: string; label: preact.ComponentChildren; bytes: number }) {
+  const { kind, label, bytes } = props;
+  const known = !Number.isNaN(bytes);
+  return (
+    <span class={`swatch ${kind}`}>
+      <span>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
+    </span>
+  );
 }
 
-/** The same colour, nearly transparent, for the area below a curve. */
-function fade(rgb: string): string {
-  return rgb.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)");
+/** How much time a pixel has, about: as precisely are moments written. */
+function pixelOf(whole: Steps, state: State): number {
+  const { begin, end } = shown(state, spanOf(whole));
+  return (end - begin) / 1000;
+}
+
+function peakOf(whole: Steps, peak: Peak | undefined): { bytes: number; atNs: number } {
+  if (peak?.atNs !== undefined) return { bytes: peak.bytes, atNs: peak.atNs };
+  const i = highest(whole.most) ?? 0;
+  return { bytes: whole.most[i] ?? 0, atNs: whole.timesNs[i] ?? 0 };
+}
+
+function ribbonAt(ribbon: Ribbon, ns: number): number {
+  const i = ribbon.timesNs.findIndex((t) => t >= ns);
+  return ribbon.most[i] ?? NaN;
+}
+
+/** What a pointer does between pressing and releasing. */
+interface Held {
+  grip: Grip | { kind: "strip"; view: Span };
+  pointer: number;
+  startX: number;
+  x: number;
+  /** The pointer has moved so far that this is no click. */
+  moved: boolean;
+  ranges: Ranges;
+}
+
+function Picture(props: With<Steps> & { width: number }) {
+  const { whole, detail, ribbon, hover, width } = props;
+  const element = useRef<HTMLDivElement>(null);
+  const curves = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  const brushed = useSignal<Ranges | undefined>(undefined); // during a drag
+  const said = useSignal(""); // what is read out
+  const held = useRef<Held | undefined>(undefined);
+  const unsaid = useRef(false); // the keyboard has changed ranges, and still does
+  const frame = useRef(0);
+  const help = useId();
+  const theme = themeChanges.value;
+  // Several events may come before the page has taken over what the first one changed.
+  const state = useRef(props.state);
+  state.current = { ...props.state, ranges: brushed.value ?? props.state.ranges };
+
+  const run = useMemo(() => spanOf(whole), [whole]);
+  const { view } = props.state;
+  const peak = peakOf(whole, props.peak);
+  const facts: Facts = {
+    whole,
+    detail,
+    width: plotWidth(width),
+    peakNs: props.peak?.atNs,
+    residentPeakNs: props.residentPeak?.atNs,
+  };
+
+  const [palette, setPalette] = useState<Palette | undefined>(undefined);
+  useLayoutEffect(() => setPalette(element.current ? paletteOf(element.current) : undefined), [theme]);
+  const scene = useMemo((): Scene | undefined => {
+    if (width <= 0 || !palette) return undefined;
+    return sceneOf(width, whole, detail, view ?? run, peak, palette);
+  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs]);
+
+  useLayoutEffect(() => {
+    if (scene && curves.current) drawCurves(curves.current, scene);
+  }, [scene]);
+  const ranges = brushed.value ?? props.state.ranges;
+  useLayoutEffect(() => {
+    if (!scene || !overlay.current) return;
+    const { cursor } = props.state;
+    drawOverlay(overlay.current, scene, { ranges, cursor, hover: hover.value, ribbon, run: view && run });
+  }, [scene, ranges, props.state.cursor, hover.value, ribbon]);
+
+  /** Changes what the page knows, and tells it. */
+  const apply = (next: State, done = true) => {
+    const before = state.current;
+    state.current = next;
+    if (next.view !== before.view) props.onView(next.view);
+    if (next.cursor !== before.cursor) props.onCursor(next.cursor);
+    if (next.ranges === before.ranges) return;
+    brushed.value = done ? undefined : next.ranges;
+    (done ? props.onSelect : props.onBrush)(next.ranges);
+  };
+  const axis = () => scene?.axis ?? { span: run, width: 1 };
+
+  // The wheel zooms at the pointer; sideways, it moves what is shown. The page must not scroll with it.
+  useEffect(() => {
+    const box = element.current;
+    const listen = (event: WheelEvent) => {
+      event.preventDefault();
+      const now = shown(state.current, run);
+      const length = now.end - now.begin;
+      const sideways = event.shiftKey && event.deltaX === 0 ? event.deltaY : event.deltaX;
+      if (Math.abs(sideways) > Math.abs(event.deltaY) || event.shiftKey) {
+        const by = (sideways / facts.width) * length;
+        apply({ ...state.current, view: within({ begin: now.begin + by, end: now.end + by }, run) });
+        return;
+      }
+      const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
+      const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * unit * 0.002)));
+      const at = toTime({ span: now, width: facts.width }, placeOf(event).x);
+      apply({ ...state.current, view: zoomed(now, run, at, factor) });
+    };
+    box?.addEventListener("wheel", listen, { passive: false });
+    return () => box?.removeEventListener("wheel", listen);
+  });
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+
+  const placeOf = (event: MouseEvent) => {
+    const box = element.current?.getBoundingClientRect();
+    return { x: event.clientX - (box?.left ?? 0) - gutter(width), y: event.clientY - (box?.top ?? 0) };
+  };
+
+  /** Does what the pointer's last place asks for. */
+  const follow = () => {
+    frame.current = 0;
+    const h = held.current;
+    if (!h?.moved) return;
+    if (h.grip.kind === "strip") {
+      const by = ((h.x - h.startX) / facts.width) * (run.end - run.begin);
+      apply({ ...state.current, view: within({ begin: h.grip.view.begin + by, end: h.grip.view.end + by }, run) });
+      return;
+    }
+    brushed.value = settled(drag(h.grip, h.ranges, axis(), h.x), snapper(facts));
+    props.onBrush(brushed.value);
+  };
+
+  const down = (event: PointerEvent) => {
+    if (event.button !== 0 || held.current || !scene) return;
+    const { x, y } = placeOf(event);
+    const { ranges, view } = state.current;
+    const near = event.pointerType === "touch" ? reach.touch : reach.mouse;
+    held.current = {
+      grip: view && y >= stripTop ? { kind: "strip", view } : grip(ranges, axis(), x, near, event.shiftKey),
+      pointer: event.pointerId,
+      startX: x,
+      x,
+      moved: false,
+      ranges,
+    };
+    element.current?.setPointerCapture(event.pointerId);
+  };
+
+  const move = (event: PointerEvent) => {
+    const { x, y } = placeOf(event);
+    const h = held.current;
+    if (!h) {
+      const inside = x >= 0 && x <= facts.width;
+      hover.value = inside ? toTime(axis(), x) : undefined;
+      const onStrip = view && y >= stripTop;
+      if (element.current) {
+        element.current.style.cursor = onStrip ? "grab" : pointerFor(state.current.ranges, axis(), x, reach.mouse);
+      }
+      return;
+    }
+    if (h.pointer !== event.pointerId) return;
+    h.x = x;
+    const least = event.pointerType === "touch" ? slop.touch : slop.mouse;
+    if (!h.moved && Math.abs(x - h.startX) < least) return;
+    h.moved = true;
+    hover.value = undefined;
+    if (frame.current === 0) frame.current = requestAnimationFrame(follow);
+  };
+
+  const up = (event: PointerEvent) => {
+    const h = held.current;
+    if (h?.pointer !== event.pointerId) return;
+    cancelAnimationFrame(frame.current);
+    follow();
+    const ranges = brushed.value;
+    letGo();
+    if (ranges) props.onSelect(ranges);
+    else if (!h.moved && h.grip.kind !== "strip" && event.detail < 2) click(h.x);
+  };
+
+  const letGo = () => {
+    cancelAnimationFrame(frame.current);
+    frame.current = 0;
+    held.current = undefined;
+    brushed.value = undefined;
+  };
+
+  /** A drag that ends without a choice. */
+  const giveUp = () => {
+    const h = held.current;
+    if (!h) return;
+    letGo();
+    if (h.moved && h.grip.kind !== "strip") props.onBrush(undefined);
+  };
+
+  /** A click clears what is selected; else it chooses a moment. */
+  const click = (x: number) => {
+    const { ranges } = state.current;
+    if (ranges.a) apply({ ...state.current, ranges: {}, cursor: undefined });
+    else apply({ ...state.current, cursor: Math.round(snapper(facts)(toTime(axis(), x))) });
+  };
+
+  const double = (event: MouseEvent) => {
+    const at = toTime(axis(), placeOf(event).x);
+    apply({ ...selectRise(state.current, facts, at), cursor: undefined });
+  };
+
+  const press = (event: KeyboardEvent) => {
+    if (event.altKey || event.metaKey) return;
+    if (event.key === "Escape" && held.current) {
+      event.preventDefault();
+      giveUp();
+      return;
+    }
+    if (event.ctrlKey && !event.shiftKey) return;
+    const next = keyed(state.current, facts, event);
+    if (!next) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const extending = event.shiftKey && next.ranges !== state.current.ranges;
+    apply(next, !extending);
+    if (extending) unsaid.current = true;
+    else said.value = rangesInWords(whole, detail, next);
+  };
+
+  /** While shift is held, ranges still change. */
+  const settle = () => {
+    if (!unsaid.current) return;
+    unsaid.current = false;
+    brushed.value = undefined;
+    props.onSelect(state.current.ranges);
+    said.value = rangesInWords(whole, detail, state.current);
+  };
+
+  const at = props.state.cursor ?? peak.atNs;
+  return (
+    <div
+      class="picture"
+      ref={element}
+      tabIndex={0}
+      role="slider"
+      aria-label="timeline"
+      aria-valuemin={run.begin / 1e9}
+      aria-valuemax={run.end / 1e9}
+      aria-valuenow={at / 1e9}
+      aria-valuetext={momentInWords(whole, detail, props.state, peak)}
+      aria-describedby={help}
+      onPointerDown={down}
+      onPointerMove={move}
+      onPointerUp={up}
+      onPointerCancel={giveUp}
+      onPointerLeave={() => (hover.value = undefined)}
+      onDblClick={double}
+      onKeyDown={press}
+      onKeyUp={(event) => event.key === "Shift" && settle()}
+      onBlur={settle}
+    >
+      <canvas ref={curves} aria-hidden="true" />
+      <canvas ref={overlay} aria-hidden="true" />
+      <span id={help} class="unseen">
+        Live and resident bytes over time; peak {size(peak.bytes)}. Arrows move the chosen moment, with Shift they select
+        a range, with Ctrl and Shift a second one. Enter selects the rise around the moment, Escape goes one step back.
+      </span>
+      <span class="unseen" role="status">
+        {said.value}
+      </span>
+    </div>
+  );
+}
+
+/** The chosen moment with its values, to be read out. */
+function momentInWords(whole: Steps, detail: Steps | undefined, state: State, peak: { atNs: number }): string {
+  const at = state.cursor ?? peak.atNs;
+  const steps = stepsAt(whole, detail, at);
+  const i = stepAt(steps, at);
+  const pixelNs = pixelOf(whole, state);
+  const words = [`after ${momentLabel(at, pixelNs, spanOf(whole).end)}: live ${size(steps.most[i] ?? 0)}`];
+  const resident = steps.resident?.[i] ?? NaN;
+  if (!Number.isNaN(resident)) words.push(`resident ${size(resident)}`);
+  for (const { name, atNs } of whole.marks) {
+    if (Math.abs(atNs - at) <= pixelNs && words.length < 5) words.push(`mark ${shorten(visible(name))}`);
+  }
+  return words.join(", ");
+}
+
+/** The selected ranges, to be read out. */
+function rangesInWords(whole: Steps, detail: Steps | undefined, { ranges, ...state }: State): string {
+  const pixelNs = pixelOf(whole, { ...state, ranges });
+  const { end: largest } = spanOf(whole);
+  const words = (span: Span) => {
+    const ends = [span.begin, span.end].map((ns) => momentLabel(ns, pixelNs, largest)).join(" to ");
+    return `${ends}, live ${change(changeOver(whole, detail, span))}`;
+  };
+  if (!ranges.a) return "nothing selected";
+  return ranges.b ? `selected A: ${words(ranges.a)}; B: ${words(ranges.b)}` : `selected ${words(ranges.a)}`;
 }

@@ -1,0 +1,436 @@
+// Draws the timeline on two canvases, one above the other: the curves, which change with the data and the shown time,
+// and over them what follows the pointer. So a frame of a drag draws a few rectangles and texts.
+import { size } from "../model/format.ts";
+import { shorten, visible } from "../model/names.ts";
+import {
+  changeOver,
+  columnsOf,
+  maximum,
+  ribbonColumns,
+  toPixel,
+  topOf,
+  type Axis,
+  type Columns,
+  type Ranges,
+  type Ribbon,
+  type Steps,
+} from "../model/timeline.ts";
+import type { Span } from "../model/time.ts";
+import {
+  byteTicks,
+  flagsShown,
+  keepClear,
+  placeFlags,
+  placePills,
+  rangeTexts,
+  shortRate,
+  timeTicks,
+  type Label,
+  type Measure,
+} from "../model/timeline-labels.ts";
+
+/** Heights from top to bottom, in pixels: the words above the picture have the rest of the timeline's 148. */
+export const canvasHeight = 128;
+const flagsBottom = 14; // curves stay below
+const plotBottom = 92;
+const rateTop = 95;
+const rateBottom = 108;
+const axisMiddle = 116;
+/** Below this line, the pointer moves what is shown, if that is a part. */
+export const stripTop = 122;
+const stripBar = 124;
+const right = 12; // for half a label
+
+/** Where labels of the axis of bytes are: no curve comes there. */
+export function gutter(width: number): number {
+  return width < 480 ? 62 : 68;
+}
+
+/** The pixels that the curves have, at least one. */
+export function plotWidth(width: number): number {
+  return Math.max(1, Math.floor(width) - gutter(width) - right);
+}
+
+export interface Palette {
+  text: string;
+  quiet: string;
+  line: string;
+  panel: string;
+  accent: string;
+  compare: string;
+  live: string;
+  resident: string;
+  ribbon: string;
+  font: string;
+}
+
+/** The colours that the styles give to an element: a canvas knows no variables. */
+export function paletteOf(element: HTMLElement): Palette {
+  const probe = document.createElement("i");
+  probe.className = "probe";
+  element.append(probe);
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const palette = {
+    text: colour("text"),
+    quiet: colour("quiet"),
+    line: colour("line"),
+    panel: colour("panel"),
+    accent: colour("accent"),
+    compare: colour("compare"),
+    live: colour("live"),
+    resident: colour("resident"),
+    ribbon: colour("ribbon"),
+    font: `11px ${getComputedStyle(element).fontFamily}`,
+  };
+  probe.remove();
+  return palette;
+}
+
+/** All that the curves need. */
+export interface Scene {
+  /** Of the canvas, and the left end of the curves in it. */
+  width: number;
+  left: number;
+  axis: Axis;
+  whole: Steps;
+  detail: Steps | undefined;
+  columns: Columns;
+  /** The value at the top. */
+  top: number;
+  peak: { bytes: number; atNs: number };
+  palette: Palette;
+  /** Of the axis of time; made when they are first drawn. */
+  labels?: Label[];
+}
+
+export function sceneOf(
+  width: number,
+  whole: Steps,
+  detail: Steps | undefined,
+  span: Span,
+  peak: Scene["peak"],
+  palette: Palette,
+): Scene {
+  const axis = { span, width: plotWidth(width) };
+  const columns = columnsOf(whole, detail, axis);
+  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, palette };
+}
+
+/** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
+function prepare(canvas: HTMLCanvasElement, { width, left, palette }: Scene): CanvasRenderingContext2D | null {
+  const ratio = devicePixelRatio;
+  const [w, h] = [Math.round(width * ratio), Math.round(canvasHeight * ratio)];
+  if (canvas.width !== w) canvas.width = w;
+  if (canvas.height !== h) canvas.height = h;
+  const c = canvas.getContext("2d");
+  if (!c) return null;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  c.clearRect(0, 0, width, canvasHeight);
+  c.translate(left, 0);
+  c.font = palette.font;
+  c.direction = "ltr";
+  c.textBaseline = "middle";
+  return c;
+}
+
+/** Widths of texts, which are the same in every frame. */
+const widths = new Map<string, number>();
+let widthsFont = "";
+
+function measure(c: CanvasRenderingContext2D): Measure {
+  if (widthsFont !== c.font || widths.size > 5000) {
+    widths.clear();
+    widthsFont = c.font;
+  }
+  return (text) => {
+    let width = widths.get(text);
+    if (width === undefined) widths.set(text, (width = Math.ceil(c.measureText(text).width)));
+    return width;
+  };
+}
+
+function yOf(top: number, value: number): number {
+  return plotBottom - (value / top) * (plotBottom - flagsBottom);
+}
+
+/** Draws the curves with their axis of bytes, and the flags. */
+export function drawCurves(canvas: HTMLCanvasElement, scene: Scene): void {
+  const c = prepare(canvas, scene);
+  if (!c) return;
+  const { axis, columns, top, palette } = scene;
+  const y = (value: number) => yOf(top, value);
+  c.lineWidth = 1;
+  c.strokeStyle = palette.line;
+  c.fillStyle = palette.quiet;
+  c.textAlign = "right";
+  for (const { value, text } of byteTicks(top, plotBottom - flagsBottom, 22)) {
+    const at = Math.round(y(value)) + 0.5;
+    horizontal(c, axis.width, at);
+    c.fillText(text, -6, Math.max(at, 8));
+  }
+  horizontal(c, axis.width, plotBottom + 0.5);
+  drawRate(c, scene);
+
+  c.save();
+  c.beginPath();
+  c.rect(0, 0, axis.width, plotBottom + 1);
+  c.clip();
+  c.fillStyle = palette.live;
+  band(c, columns.fewest, undefined, y, 0.14);
+  band(c, columns.most, columns.fewest, y, 0.34);
+  if (maximum(columns.mapped) <= top) curve(c, columns.mapped, y, palette.quiet, 1, [1, 3]);
+  curve(c, columns.resident, y, palette.resident, 1.5, [4, 3]);
+  curve(c, columns.most, y, palette.live, 1.5, []);
+  c.restore();
+  drawFlags(c, scene);
+}
+
+function horizontal(c: CanvasRenderingContext2D, width: number, y: number): void {
+  c.beginPath();
+  c.moveTo(0, y);
+  c.lineTo(width, y);
+  c.stroke();
+}
+
+/** Fills what is between two curves, or below one. */
+function band(
+  c: CanvasRenderingContext2D,
+  upper: Float64Array,
+  lower: Float64Array | undefined,
+  y: (value: number) => number,
+  alpha: number,
+): void {
+  c.beginPath();
+  for (let x = 0; x < upper.length; x++) {
+    const above = upper[x] ?? NaN;
+    const below = lower ? (lower[x] ?? NaN) : 0;
+    if (above > below) c.rect(x, y(above), 1, y(below) - y(above));
+  }
+  c.globalAlpha = alpha;
+  c.fill();
+  c.globalAlpha = 1;
+}
+
+function curve(
+  c: CanvasRenderingContext2D,
+  values: Float64Array,
+  y: (value: number) => number,
+  colour: string,
+  width: number,
+  dash: number[],
+): void {
+  c.beginPath();
+  let known = false;
+  for (let x = 0; x < values.length; x++) {
+    const value = values[x] ?? NaN;
+    if (Number.isNaN(value)) known = false;
+    else if (known) c.lineTo(x + 0.5, y(value));
+    else {
+      c.moveTo(x, y(value));
+      c.lineTo(x + 0.5, y(value));
+      known = true;
+    }
+  }
+  c.setLineDash(dash);
+  c.lineWidth = width;
+  c.lineJoin = "round";
+  c.strokeStyle = colour;
+  c.stroke();
+  c.setLineDash([]);
+}
+
+/** The strip of bars below the curves: how fast memory was allocated. */
+function drawRate(c: CanvasRenderingContext2D, { axis, columns, palette }: Scene): void {
+  const most = maximum(columns.rate);
+  c.fillStyle = palette.quiet;
+  c.textAlign = "right";
+  c.fillText(most > 0 ? shortRate(most) : "", -6, (rateTop + rateBottom) / 2 + 1);
+  for (const exact of [0, 1]) {
+    c.beginPath();
+    for (let x = 0; x < axis.width; x++) {
+      const value = columns.rate[x] ?? NaN;
+      if (!(value > 0) || columns.exact[x] !== exact) continue;
+      const height = Math.max(0.75, (value / most) * (rateBottom - rateTop));
+      c.rect(x, rateBottom - height, 1, height);
+    }
+    // What may be more is drawn paler.
+    c.globalAlpha = exact === 1 ? 0.75 : 0.45;
+    c.fill();
+  }
+  c.globalAlpha = 1;
+}
+
+/** The most characters of a flag's name that are written. */
+const flagLimit = 28;
+
+function drawFlags(c: CanvasRenderingContext2D, scene: Scene): void {
+  const { axis, top, palette, peak } = scene;
+  const marks = flagsShown(scene.whole.marks, axis);
+  const regions = scene.whole.regions.filter(({ begin, end }) => end >= axis.span.begin && begin <= axis.span.end);
+  c.fillStyle = palette.quiet;
+  c.globalAlpha = 0.45;
+  const begun = regions.map((region) => {
+    const x = Math.max(0, toPixel(axis, region.begin));
+    c.fillRect(x, flagsBottom - 3, Math.max(1, Math.min(axis.width, toPixel(axis, region.end)) - x), 2);
+    return x;
+  });
+  c.globalAlpha = 1;
+  c.strokeStyle = palette.quiet;
+  c.lineWidth = 1;
+  c.setLineDash([1, 3]);
+  c.beginPath();
+  for (const { x } of marks) {
+    c.moveTo(x + 0.5, 2);
+    c.lineTo(x + 0.5, plotBottom);
+  }
+  c.stroke();
+  c.setLineDash([]);
+
+  const peakX = toPixel(axis, peak.atNs);
+  const peakShown = peakX >= 0 && peakX <= axis.width && peak.bytes > 0;
+  const name = (text: string) => shorten(visible(text), flagLimit);
+  const named = new Set<string>(); // regions come again and again: one label for each name
+  const first = regions.flatMap((region, i) => {
+    if (named.has(region.name)) return [];
+    named.add(region.name);
+    return [{ text: name(region.name), x: begun[i] ?? 0 }];
+  });
+  const flags = [
+    ...(peakShown ? [{ text: `peak ${size(peak.bytes)}`, x: peakX }] : []),
+    ...marks.map(({ flag, x }) => ({ text: name(flag.name), x })),
+    ...first,
+  ];
+  c.textAlign = "left";
+  for (const { text, x, index } of placeFlags(flags, axis.width, measure(c))) {
+    c.fillStyle = peakShown && index === 0 ? palette.text : palette.quiet;
+    c.fillText(text, x, 6);
+  }
+  if (!peakShown) return;
+  // The label is above the dot, where no curve comes.
+  c.fillStyle = palette.live;
+  c.strokeStyle = palette.panel;
+  c.lineWidth = 1.5;
+  dot(c, peakX, yOf(top, Math.min(peak.bytes, top)), 3.5);
+}
+
+function dot(c: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
+  c.beginPath();
+  c.arc(x, y, radius, 0, 2 * Math.PI);
+  c.fill();
+  c.stroke();
+}
+
+/** What is drawn over the curves. */
+export interface Overlay {
+  ranges: Ranges;
+  cursor: number | undefined;
+  hover: number | undefined;
+  ribbon: Ribbon | undefined;
+  /** The whole run, if a part is shown. */
+  run: Span | undefined;
+}
+
+export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Overlay): void {
+  const c = prepare(canvas, scene);
+  if (!c) return;
+  const { axis, palette } = scene;
+  const of = measure(c);
+  if (overlay.ribbon) drawRibbon(c, scene, overlay.ribbon);
+  const pills = drawRanges(c, scene, overlay.ranges, of);
+  if (overlay.hover !== undefined) drawMoment(c, scene, overlay.hover, palette.quiet);
+  if (overlay.cursor !== undefined) drawMoment(c, scene, overlay.cursor, palette.text);
+
+  // The axis of time gives way to the words for the ranges.
+  scene.labels ??= timeTicks(axis, of).map(({ value, text }) => {
+    const width = of(text);
+    const x = Math.min(Math.max(toPixel(axis, value) - width / 2, -4), axis.width - width + right - 2);
+    return { text, width, x };
+  });
+  c.textAlign = "left";
+  c.fillStyle = palette.quiet;
+  for (const { text, x } of keepClear(scene.labels, pills)) c.fillText(text, x, axisMiddle);
+  if (overlay.run) drawStrip(c, scene, overlay.run);
+}
+
+const rangeNames = ["a", "b"] as const;
+
+/** Draws the ranges, and returns where their words are. */
+function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, of: Measure): Label[] {
+  const { axis, palette } = scene;
+  const both = ranges.a !== undefined && ranges.b !== undefined;
+  const list = rangeNames.flatMap((name) => {
+    const span = ranges[name];
+    if (!span) return [];
+    return [{ name: both ? name.toUpperCase() : "", span, colour: name === "a" ? palette.accent : palette.compare }];
+  });
+  const pills = list.map(({ name, span, colour }) => {
+    const [x0, x1] = [toPixel(axis, span.begin), toPixel(axis, span.end)];
+    const [begin, end] = [Math.max(0, x0), Math.min(axis.width, x1)];
+    if (begin < end) {
+      c.fillStyle = colour;
+      c.globalAlpha = 0.16;
+      c.fillRect(begin, 0, end - begin, rateBottom);
+      c.globalAlpha = 1;
+    }
+    c.fillStyle = colour;
+    for (const x of [x0, x1]) {
+      if (x < -0.5 || x > axis.width + 0.5) continue;
+      c.fillRect(Math.round(x) - 0.5, 0, 1, rateBottom);
+      c.fillRect(Math.round(x) - 1.5, (flagsBottom + plotBottom) / 2 - 8, 3, 16); // says that it can be moved
+    }
+    const delta = changeOver(scene.whole, scene.detail, span);
+    return { middle: (begin + end) / 2, texts: rangeTexts(span, delta, axis, name) };
+  });
+  const placed = placePills(pills, axis.width, of);
+  c.textAlign = "left";
+  placed.forEach(({ text, x }, i) => {
+    c.fillStyle = list[i]?.colour ?? palette.accent;
+    c.fillText(text, x, axisMiddle);
+  });
+  return placed;
+}
+
+function drawRibbon(c: CanvasRenderingContext2D, { axis, top, palette }: Scene, ribbon: Ribbon): void {
+  const columns = ribbonColumns(ribbon, axis);
+  const y = (value: number) => yOf(top, Math.min(value, top));
+  c.fillStyle = palette.ribbon;
+  band(c, columns, undefined, y, 0.5);
+  curve(c, columns, y, palette.ribbon, 1.5, []);
+}
+
+/** A line at a moment, and dots where it meets the curves. */
+function drawMoment(c: CanvasRenderingContext2D, { axis, columns, top, palette }: Scene, ns: number, colour: string) {
+  const at = toPixel(axis, ns);
+  if (at < 0 || at > axis.width) return;
+  const x = Math.min(Math.floor(at), axis.width - 1);
+  c.fillStyle = colour;
+  c.fillRect(x, flagsBottom, 1, rateBottom - flagsBottom);
+  c.strokeStyle = palette.panel;
+  c.lineWidth = 1;
+  for (const [values, fill] of [[columns.resident, palette.resident], [columns.most, palette.live]] as const) {
+    const value = values[x] ?? NaN;
+    if (Number.isNaN(value)) continue;
+    c.fillStyle = fill;
+    dot(c, x + 0.5, yOf(top, value), 3);
+  }
+}
+
+/** Which part of the run is shown. */
+function drawStrip(c: CanvasRenderingContext2D, { axis, palette }: Scene, run: Span): void {
+  const [begin, end] = stripOf(axis, run);
+  c.fillStyle = palette.line;
+  c.fillRect(0, stripBar, axis.width, 3);
+  c.fillStyle = palette.quiet;
+  c.fillRect(begin, stripBar, end - begin, 3);
+}
+
+/** Where the shown part is on the strip for the whole run; at least so wide that it is seen. */
+function stripOf({ span, width }: Axis, run: Span): [number, number] {
+  const strip = { span: run, width };
+  const least = 8;
+  const begin = Math.min(toPixel(strip, span.begin), width - least);
+  return [begin, Math.max(begin + least, toPixel(strip, span.end))];
+}
