@@ -50,8 +50,9 @@ const session = {
 };
 const lacks = [{ what: "addresses of blocks", why: "they were not recorded", flag: "--addresses" }];
 const steps = Array.from({ length: 401 }, (_, i) => i);
+const liveAt = (i) => Math.abs(2e7 * Math.min(1, i / 200) + 3e6 * Math.sin(i / 9));
 const answers = {
-  about: { sampled: false, merged: false, lacks },
+  about: { events: 5_000_000, stacks: 1234, sampled: false, merged: false, lacks },
   report: {
     recording: { damage: [], complete: true }, lost_events: 0, truncated_stacks: 0,
     totals: { events: 5_000_000, bytes: 290_724_625, allocations: 2_553_959 }, temporary: { allocations: 260_125 },
@@ -64,10 +65,17 @@ const answers = {
       self: { peak: 4_000_000 >> i, "peak-blocks": 9000 },
     })),
   },
-  timeline: {
+  process: {
     times_ns: steps.map((i) => i * s * 0.05),
-    most_live_bytes: steps.map((i) => 2e7 * Math.min(1, i / 200) + 3e6 * Math.sin(i / 9)).map(Math.abs),
+    live_bytes: steps.map(liveAt),
+    most_live_bytes: steps.map(liveAt),
+    fewest_live_bytes: steps.map((i) => liveAt(i) * 0.9),
+    bytes: steps.map(() => 1e6),
+    exact: steps.map(() => true),
     resident_bytes: steps.slice(1).map((i) => 2e7 + 1e5 * i),
+    mapped_bytes: [],
+    marks: [{ mark: "loaded", name: "loaded", time_ns: 8 * s }],
+    regions: [{ region: hostile[2], depth: 0, begin_ns: 2 * s, end_ns: 7 * s }],
   },
 };
 
@@ -123,7 +131,7 @@ await context.addInitScript(() => {
 
 async function newPage() {
   const page = await context.newPage();
-  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("pageerror", (error) => faults.push(error.stack));
   page.on("console", (message) => message.text().startsWith("policy:") && faults.push(message.text()));
   return page;
 }
@@ -182,9 +190,9 @@ const tests = {
     await has(page, answered);
     await page.locator(".picture").focus();
     await page.keyboard.press("End");
-    await has(page, "after 20.0 s");
+    await has(page, "after 20.00 s");
     await page.keyboard.press("ArrowLeft");
-    await has(page, "after 19.9 s");
+    await has(page, "after 19.95 s");
     await page.close();
   },
 
@@ -283,7 +291,7 @@ const tests = {
   async "what a recording does not have is said in its place"() {
     const error = { error: "merged", what: "the recording has sums", where: "", do: "ask for the whole" };
     special.set("/r/b/top", (_, json) => json(409, error));
-    special.set("/r/b/timeline", (_, json) => json(409, error));
+    special.set("/r/b/process", (_, json) => json(409, error));
     const page = await open("/?recording=b");
     await has(page, answered);
     assert.equal(await page.getByText("the recording has sums").count(), 2);

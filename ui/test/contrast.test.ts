@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { tint } from "../src/view/timeline-draw.ts";
 
 /** The colours of style.css by name: light and dark. */
 function colours(): Map<string, [string, string]> {
@@ -22,6 +23,13 @@ function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
+/** A colour with a share of another one over it. */
+function mixed(below: string, above: string, share: number): string {
+  const part = (colour: string, i: number) => parseInt(colour.slice(i, i + 2), 16);
+  const hex = (i: number) => Math.round(part(below, i) * (1 - share) + part(above, i) * share).toString(16);
+  return `#${[1, 3, 5].map((i) => hex(i).padStart(2, "0")).join("")}`;
+}
+
 test("text has a contrast of 4.5 on every background, curves and bars one of 3, in both themes", () => {
   const all = colours();
   for (const theme of [0, 1] as const) {
@@ -39,6 +47,13 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
         const got = contrast(of(mark), of(ground));
         assert.ok(got >= 3, `${mark} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
       }
+    }
+  }
+  for (const theme of [0, 1] as const) {
+    for (const range of ["accent", "compare"]) {
+      const [ground, text, over] = ["panel", "quiet", range].map((name) => all.get(name)?.[theme] ?? "");
+      const got = contrast(mixed(ground ?? "", over ?? "", tint), mixed(text ?? "", over ?? "", tint));
+      assert.ok(got >= 4.5, `names of marks in a range of colour ${range}, theme ${theme}: ${got.toFixed(2)}`);
     }
   }
   assert.equal(contrast("#000000", "#ffffff"), 21);

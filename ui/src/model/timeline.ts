@@ -114,9 +114,12 @@ export function stepsAt(whole: Steps, detail: Steps | undefined, ns: number): St
 
 /** By how much the live bytes changed over a span, between the ends of steps that are nearest to its ends. */
 export function changeOver(whole: Steps, detail: Steps | undefined, { begin, end }: Span): number {
+  // A range that was chosen at another zoom ends where steps of that zoom did.
   const liveAt = (ns: number) => {
-    const steps = stepsAt(whole, detail, ns);
-    return steps.live[nearestStep(steps, ns)] ?? 0;
+    const i = nearestStep(whole, ns);
+    const k = detail ? nearestStep(detail, ns) : 0;
+    const closer = detail && Math.abs((detail.timesNs[k] ?? 0) - ns) < Math.abs((whole.timesNs[i] ?? 0) - ns);
+    return (closer ? detail.live[k] : whole.live[i]) ?? 0;
   };
   return liveAt(end) - liveAt(begin);
 }

@@ -355,6 +355,9 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Ov
   if (overlay.run) drawStrip(c, scene, overlay.run);
 }
 
+/** How much of its colour a range gives to what is below. */
+export const tint = 0.16;
+
 const rangeNames = ["a", "b"] as const;
 
 /** Draws the ranges, and returns where their words are. */
@@ -371,7 +374,7 @@ function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, o
     const [begin, end] = [Math.max(0, x0), Math.min(axis.width, x1)];
     if (begin < end) {
       c.fillStyle = colour;
-      c.globalAlpha = 0.16;
+      c.globalAlpha = tint;
       c.fillRect(begin, 0, end - begin, rateBottom);
       c.globalAlpha = 1;
     }

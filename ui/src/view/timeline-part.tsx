@@ -25,7 +25,7 @@ export function TimelineOfApp({ app }: { app: App }) {
   useEffect(() => {
     moved.value = undefined;
   }, [place.recording]);
-  const { steps: whole, fault } = useSteps(app, "timeline", width, () => ({}));
+  const { steps: whole, fault, progress } = useSteps(app, "timeline", width, () => ({}));
 
   const report = app.report.shown.value?.value;
   const resident = report?.resident?.peak;
@@ -96,6 +96,7 @@ export function TimelineOfApp({ app }: { app: App }) {
       peak={peak}
       residentPeak={residentPeak}
       ribbon={ribbon}
+      progress={progress}
       state={state}
       onBrush={brush}
       onSelect={select}
@@ -130,6 +131,7 @@ function useSteps(
   return {
     steps: best && first && areAlike(best, first) ? best : first,
     fault: wait?.phase === "failed" ? wait.fault : undefined,
+    progress: wait?.phase === "busy" ? wait.progress : undefined,
   };
 }
 

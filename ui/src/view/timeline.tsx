@@ -1,8 +1,9 @@
 // The timeline at the top of every page: how memory developed over the run, and the place to choose a time.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Progress } from "../api.ts";
 import type { Part, Peak } from "../model/answers.ts";
-import { exactSize, size } from "../model/format.ts";
+import { exactSize, percent, size } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
 import type { Span } from "../model/time.ts";
 import {
@@ -34,6 +35,8 @@ export interface TimelineProps {
   residentPeak?: Peak | undefined;
   /** The function under the pointer, elsewhere on the page. */
   ribbon?: Ribbon | undefined;
+  /** How far the steps of the whole run are, once that takes long. */
+  progress?: Progress | undefined;
   state: State;
   /** Called in every frame of a drag; with undefined if it ends without a choice. */
   onBrush(ranges: Ranges | undefined): void;
@@ -73,7 +76,16 @@ export function Timeline(props: TimelineProps) {
       {whole ? (
         <Picture {...props} whole={whole} hover={hover} width={width.value} />
       ) : (
-        <div class="picture">{part && "fault" in part && <Refusal fault={part.fault} />}</div>
+        <div class="nothing">
+          {part && "fault" in part && <Refusal fault={part.fault} />}
+          {part && "value" in part && <p class="quiet">Nothing was recorded.</p>}
+          {props.progress && (
+            <p class="quiet">
+              {props.progress.doing}
+              {props.progress.share !== null && ` · ${percent(props.progress.share, 1)}`}
+            </p>
+          )}
+        </div>
       )}
     </div>
   );
