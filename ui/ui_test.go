@@ -116,6 +116,12 @@ func TestPage(t *testing.T) {
 	runNode(t, "test/browser.mjs", need.Tool(t, "chromium"), t.TempDir())
 }
 
+// TestTimeline drags, zooms and types on the timeline alone, in Chromium.
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	runNode(t, "test/harness/timeline.mjs", need.Tool(t, "chromium"), t.TempDir())
+}
+
 func runNode(t *testing.T, args ...string) {
 	t.Helper()
 	node := need.Tool(t, "node")

@@ -199,8 +199,9 @@ func compareSpans(t *testing.T, s *Source, rows []RegionRow) {
 				left = slices.Delete(left, i, i+1)
 			}
 			for i := range few {
-				longer := slices.ContainsFunc(left, func(o RegionSpan) bool { return o.End-o.Begin > few[i].End-few[i].Begin })
-				if longer || i > 0 && few[i].Begin < few[i-1].Begin || len(few) != k {
+				length := few[i].End - few[i].Begin
+				longer := func(r RegionSpan) bool { return r.End-r.Begin > length }
+				if slices.ContainsFunc(left, longer) || i > 0 && few[i].Begin < few[i-1].Begin || len(few) != k {
 					t.Errorf("the %d longest of %v are %v", k, want, few)
 				}
 			}

@@ -117,9 +117,12 @@ export class App {
     });
   }
 
-  /** A part that asks in lanes of its own name. */
-  follower<T>(name: string): Follower<T> {
-    return new Follower<T>(this.#client.lane(`view/${name}`), this.#client.lane(`brush/${name}`));
+  /**
+   * A part that asks in lanes of its own name.
+   * @param drags whether it follows drags; else it stays as it is meanwhile
+   */
+  follower<T>(name: string, drags = true): Follower<T> {
+    return new Follower<T>(this.#client.lane(`view/${name}`), drags ? this.#client.lane(`brush/${name}`) : undefined);
   }
 
   /**

@@ -118,7 +118,7 @@ test("the top is that of live and resident bytes; mapped ones count if they are 
     const steps = stepsFrom({ span: { begin: 0, end: 10 }, steps: 10, live: () => 100, mapped: () => mapped });
     return topOf(columnsOf(steps, undefined, { span: spanOf(steps), width: 10 }));
   };
-  assert.deepEqual([of(150), of(1000), of(10)], [150, 100, 100]);
+  assert.deepEqual([of(120), of(1000), of(10)], [120, 100, 100]);
 });
 
 test("moments are written as precisely as a pixel is wide", () => {
@@ -275,6 +275,12 @@ test("actions go to peaks and marks, zoom, and select", () => {
   assert.equal(act("timeline.zoom-out", act("timeline.zoom-in", none, facts), facts).view, undefined);
   const rise = act("timeline.rise", { ...none, cursor: 400 * s }, facts).ranges.a;
   assert.deepEqual(rise, { begin: 300 * s, end: 500 * s });
+  const ranges = (a: number, b: number) => ({ ...none, ranges: { a: { begin: a * s, end: b * s } } });
+  const second = (a: number, b: number) => act("timeline.compare", ranges(a, b), facts).ranges.b;
+  assert.deepEqual(second(300, 500), { begin: 100 * s, end: 300 * s });
+  assert.deepEqual(second(100, 400), { begin: 400 * s, end: 700 * s });
+  assert.equal(second(0, 1000), undefined);
+  assert.deepEqual(act("timeline.compare", act("timeline.compare", ranges(3, 5), facts), facts), ranges(3, 5));
   assert.deepEqual(act("timeline.clear", { ...none, ranges: { a: { begin: 1, end: 2 } } }, facts), none);
   assert.equal(act("timeline.clear", none, facts), none);
   assert.equal(new Set(timelineActions.map(({ id }) => id)).size, timelineActions.length);

@@ -38,6 +38,7 @@ export const timelineActions = [
   { id: "timeline.zoom-range", keys: [], title: "Show the selected time alone", section },
   { id: "timeline.whole", keys: [], title: "Show the whole run", section },
   { id: "timeline.rise", keys: [], title: "Select the rise at the chosen moment", section },
+  { id: "timeline.compare", keys: ["c"], title: "Compare the selected time with as much time before it", section },
   { id: "timeline.clear", keys: [], title: "Clear the selected time", section },
 ] as const;
 
@@ -66,9 +67,23 @@ export function act(action: TimelineAction, state: State, facts: Facts): State {
       return state.view ? { ...state, view: undefined } : state;
     case "timeline.rise":
       return state.cursor === undefined ? state : selectRise(state, facts, state.cursor);
+    case "timeline.compare":
+      return compare(state, run);
     case "timeline.clear":
       return state.ranges.a || state.cursor !== undefined ? { ...state, ranges: {}, cursor: undefined } : state;
   }
+}
+
+/** Adds as much time before the selected range as a second one, or after it, if there is more; or takes that away. */
+function compare(state: State, run: Span): State {
+  const { a, b } = state.ranges;
+  if (!a) return state;
+  if (b) return { ...state, ranges: { a } };
+  const length = a.end - a.begin;
+  const before = { begin: Math.max(run.begin, a.begin - length), end: a.begin };
+  const after = { begin: a.end, end: Math.min(run.end, a.end + length) };
+  const second = after.end - after.begin > before.end - before.begin ? after : before;
+  return second.begin < second.end ? { ...state, ranges: { a, b: second } } : state;
 }
 
 /** What a state shows of a run. */

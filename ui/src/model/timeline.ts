@@ -118,7 +118,7 @@ export function changeOver(whole: Steps, detail: Steps | undefined, { begin, end
   const liveAt = (ns: number) => {
     const i = nearestStep(whole, ns);
     const k = detail ? nearestStep(detail, ns) : 0;
-    const closer = detail && Math.abs((detail.timesNs[k] ?? 0) - ns) < Math.abs((whole.timesNs[i] ?? 0) - ns);
+    const closer = detail && Math.abs((detail.timesNs[k] ?? 0) - ns) <= Math.abs((whole.timesNs[i] ?? 0) - ns);
     return (closer ? detail.live[k] : whole.live[i]) ?? 0;
   };
   return liveAt(end) - liveAt(begin);
@@ -236,11 +236,14 @@ export function ribbonColumns({ timesNs, most }: Ribbon, axis: Axis): Float64Arr
   return columns;
 }
 
-/** The value at the top of the picture. Much more mapped than used memory would make everything else flat. */
+/** How far mapped memory may be above what is used, to be in the picture: far above, it would make the rest flat. */
+const mostMapped = 1.25;
+
+/** The value at the top of the picture. */
 export function topOf({ most, resident, mapped }: Columns): number {
   const top = Math.max(maximum(most), maximum(resident), 1);
   const all = maximum(mapped);
-  return all <= 1.6 * top ? Math.max(top, all) : top;
+  return all <= mostMapped * top ? Math.max(top, all) : top;
 }
 
 /** The largest value that is known; 0 if none is. */

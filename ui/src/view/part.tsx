@@ -12,9 +12,15 @@ import { CancelledBox, FaultBox, ProgressBox } from "./states.tsx";
  * A part that follows the selection while the component is shown.
  * @param name of its lanes: small letters, digits and dashes
  * @param task must depend on nothing but its argument and signals
+ * @param drags whether it follows drags over the timeline
  */
-export function usePart<T>(app: App, name: string, task: (selected: Selected) => Task<T> | undefined): Follower<T> {
-  const part = useMemo(() => app.follower<T>(name), [app, name]);
+export function usePart<T>(
+  app: App,
+  name: string,
+  task: (selected: Selected) => Task<T> | undefined,
+  drags = true,
+): Follower<T> {
+  const part = useMemo(() => app.follower<T>(name, drags), [app, name]);
   useEffect(() => {
     const stop = app.put(part, task);
     return () => {

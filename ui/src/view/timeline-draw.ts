@@ -252,7 +252,10 @@ function drawRate(c: CanvasRenderingContext2D, { axis, columns, palette }: Scene
     c.beginPath();
     for (let x = 0; x < axis.width; x++) {
       const value = columns.rate[x] ?? NaN;
-      if (!(value > 0) || columns.exact[x] !== exact) continue;
+      if (columns.exact[x] !== exact) continue;
+      // Dots where nothing is known yet.
+      if (value === 0 && exact === 0 && x % 3 === 0) c.rect(x, rateBottom - 1, 1, 1);
+      if (!(value > 0)) continue;
       const height = Math.max(0.75, (value / most) * (rateBottom - rateTop));
       c.rect(x, rateBottom - height, 1, height);
     }

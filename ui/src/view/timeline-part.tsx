@@ -1,6 +1,7 @@
 // The timeline of the app: asks for its steps, follows the place, and passes on what the reader selects.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import type { Curve } from "../api.ts";
 import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
 import { literally } from "../model/filters.ts";
@@ -30,7 +31,7 @@ export function TimelineOfApp({ app }: { app: App }) {
   const report = app.report.shown.value?.value;
   const resident = report?.resident?.peak;
   const peak: Peak | undefined = report && { bytes: report.peak.bytes, atNs: report.peak.time_ns };
-  const residentPeak: Peak | undefined = resident ? { bytes: resident.resident_bytes, atNs: resident.time_ns } : undefined;
+  const residentPeak = resident ? { bytes: resident.resident_bytes, atNs: resident.time_ns } : undefined;
 
   const run = useMemo(() => whole && runOf(whole, peak?.atNs), [whole, peak?.atNs]);
   const state = useMemo((): State => {
@@ -118,14 +119,16 @@ function useSteps(
     const span = range();
     if (!span || width.value === 0) return undefined;
     const steps = { ...span, steps: width.value };
-    return taskOf(recording, { name: "process", parameters: rough ? { ...steps, rough: "pixel" } : steps, read: stepsOf });
+    const parameters = rough ? { ...steps, rough: "pixel" } : steps;
+    return taskOf(recording, { name: "process", parameters, read: stepsOf });
   };
-  const rough = usePart(app, name, (selected) => ask(selected, true));
-  const exact = usePart(app, `${name}-exact`, (selected) => {
+  const rough = usePart(app, name, (selected) => ask(selected, true), false);
+  const better = (selected: Selected) => {
     const first = rough.shown.value;
     // Only where the rough answer is about what would be asked.
     return first?.value.rough && first.task.key === ask(selected, true)?.key ? ask(selected, false) : undefined;
-  });
+  };
+  const exact = usePart(app, `${name}-exact`, better, false);
   const wait = rough.wait.value;
   const [best, first] = [exact.shown.value?.value, rough.shown.value?.value];
   return {
@@ -144,14 +147,12 @@ function areAlike(a: Steps, b: Steps): boolean {
 /** The live bytes of the function under the pointer, or else of the one that is picked. */
 function useRibbon(app: App) {
   const name = () => app.hovered.value?.function ?? app.place.value.picked.at(-1);
-  const curve = usePart(app, "ribbon", ({ recording }) => {
+  const task = ({ recording }: Selected) => {
     const of = name();
     if (of === undefined || of === "") return undefined;
-    return taskOf(recording, {
-      name: "curve",
-      parameters: { of: literally(of) },
-      read: (answer) => ribbonOf(of, answer),
-    });
-  });
+    const read = (answer: Curve) => ribbonOf(of, answer);
+    return taskOf(recording, { name: "curve", parameters: { of: literally(of) }, read });
+  };
+  const curve = usePart(app, "ribbon", task, false);
   return curve.shown.value?.value;
 }

@@ -5,7 +5,7 @@ import type { Progress } from "../api.ts";
 import type { Part, Peak } from "../model/answers.ts";
 import { exactSize, percent, size } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
-import type { Span } from "../model/time.ts";
+import { timeText, type Span } from "../model/time.ts";
 import {
   changeOver,
   highest,
@@ -19,11 +19,30 @@ import {
 } from "../model/timeline.ts";
 import { drag, grip, pointerFor, reach, settled, slop, type Grip } from "../model/timeline-drag.ts";
 import { change, momentLabel, rate } from "../model/timeline-labels.ts";
-import { keyed, selectRise, shown, snapper, within, zoomed, type Facts, type State } from "../model/timeline-moves.ts";
+import {
+  keyed,
+  selectRise,
+  shown,
+  snapper,
+  within,
+  zoomed,
+  type Facts,
+  type State,
+} from "../model/timeline-moves.ts";
 import { Name } from "./name.tsx";
 import { Refusal } from "./states.tsx";
 import { themeChanges } from "./theme.tsx";
-import { drawCurves, drawOverlay, gutter, paletteOf, plotWidth, sceneOf, stripTop, type Palette, type Scene } from "./timeline-draw.ts";
+import {
+  drawCurves,
+  drawOverlay,
+  gutter,
+  paletteOf,
+  plotWidth,
+  sceneOf,
+  stripTop,
+  type Palette,
+  type Scene,
+} from "./timeline-draw.ts";
 
 export interface TimelineProps {
   /** The whole run; without it, an empty picture of the same size. */
@@ -112,15 +131,20 @@ function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Step
       {steps.resident && <Entry kind="resident" label="resident" bytes={steps.resident[i] ?? NaN} />}
       {steps.mapped && <Entry kind="mapped wide" label="mapped" bytes={steps.mapped[i] ?? NaN} />}
       <span class="swatch rate wide">
-        <span>allocated</span> <b>{seconds > 0 ? rate((steps.bytes[i] ?? 0) / seconds) : ""}</b>
+        <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
       </span>
       <span class="at quiet">
+        {namesAt(whole, at, 4 * pixelNs).map((name) => (
+          <span key={name} class="wide">
+            <Name text={name} limit={32} />
+          </span>
+        ))}
         {state.view && (
           <button type="button" class="plain" onClick={() => onView(undefined)}>
             whole run
           </button>
         )}
-        <span>
+        <span title={timeText(at)}>
           {atPeak ? "peak " : ""}after {momentLabel(at, pixelNs, spanOf(whole).end)}
         </span>
       </span>
@@ -136,6 +160,21 @@ function Entry(props: { kind: string; label: preact.ComponentChildren; bytes: nu
       <span>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
     </span>
   );
+}
+
+/** The marks near a moment, and the shortest region around it: at most three names. */
+function namesAt(whole: Steps, ns: number, near: number): string[] {
+  const marks = whole.marks.filter(({ atNs }) => Math.abs(atNs - ns) <= near).map(({ name }) => name);
+  const around = whole.regions.filter(({ begin, end }) => begin <= ns && ns <= end);
+  around.sort((a, b) => a.end - a.begin - (b.end - b.begin));
+  return [...new Set([...marks.slice(0, 2), ...around.slice(0, 1).map(({ name }) => name)])];
+}
+
+/** How fast memory was allocated in a step: as far as that is known. */
+function rateText(steps: Steps, i: number, seconds: number): string {
+  const bytes = steps.bytes[i] ?? 0;
+  if (steps.exact[i] === 1) return rate(bytes / seconds);
+  return bytes > 0 ? `≥ ${rate(bytes / seconds)}` : "not known yet";
 }
 
 /** How much time a pixel has, about: as precisely are moments written. */
@@ -309,7 +348,7 @@ function Picture(props: With<Steps> & { width: number }) {
     const ranges = brushed.value;
     letGo();
     if (ranges) props.onSelect(ranges);
-    else if (!h.moved && h.grip.kind !== "strip" && event.detail < 2) click(h.x);
+    else if (!h.moved && h.grip.kind !== "strip") click(h.x);
   };
 
   const letGo = () => {
@@ -336,7 +375,8 @@ function Picture(props: With<Steps> & { width: number }) {
 
   const double = (event: MouseEvent) => {
     const at = toTime(axis(), placeOf(event).x);
-    apply({ ...selectRise(state.current, facts, at), cursor: undefined });
+    const next = selectRise(state.current, facts, at);
+    if (next !== state.current) apply({ ...next, cursor: undefined });
   };
 
   const press = (event: KeyboardEvent) => {
@@ -392,8 +432,9 @@ function Picture(props: With<Steps> & { width: number }) {
       <canvas ref={curves} aria-hidden="true" />
       <canvas ref={overlay} aria-hidden="true" />
       <span id={help} class="unseen">
-        Live and resident bytes over time; peak {size(peak.bytes)}. Arrows move the chosen moment, with Shift they select
-        a range, with Ctrl and Shift a second one. Enter selects the rise around the moment, Escape goes one step back.
+        Live and resident bytes over time; peak {size(peak.bytes)}. Arrows move the chosen moment, with Shift they
+        select a range, with Ctrl and Shift a second one. Enter selects the rise around the moment, Escape goes one step
+        back.
       </span>
       <span class="unseen" role="status">
         {said.value}
