@@ -13,7 +13,8 @@ import {
   shortRate,
   timeTicks,
 } from "../src/model/timeline-labels.ts";
-import { act, keyed, timelineActions, within, zoomed, type Facts, type State } from "../src/model/timeline-moves.ts";
+import { act, keyed, pinched, timelineActions, within, zoomed } from "../src/model/timeline-moves.ts";
+import type { Facts, State } from "../src/model/timeline-moves.ts";
 import { rangeTimes, runOf, stateOf, viewTimes } from "../src/model/timeline-place.ts";
 import type { ProcessTimeline } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
@@ -296,6 +297,26 @@ test("zooming holds still where it is done, and stays within the run", () => {
     assert.ok(got.begin >= run.begin && got.end <= run.end && got.end - got.begin >= 99, JSON.stringify(got));
     const share = (span: { begin: number; end: number }) => (at - span.begin) / (span.end - span.begin);
     if (got.end - got.begin < view.end - view.begin) assert.ok(Math.abs(share(got) - share(view)) < 0.02);
+  }
+});
+
+test("two fingers take along what is below them", () => {
+  const r = random(8);
+  const run = spanOf(whole);
+  for (let round = 0; round < 1000; round++) {
+    const view = within({ begin: r() * 500 * s, end: 600 * s }, run) ?? run;
+    const from: [number, number] = [r() * 1000, r() * 1000];
+    const to: [number, number] = [r() * 1000, r() * 1000];
+    const got = pinched(view, run, 1000, from, to) ?? run;
+    assert.ok(got.begin >= run.begin && got.end <= run.end && got.end - got.begin >= 99, JSON.stringify(got));
+    if (got.begin === run.begin || got.end === run.end || Math.abs(to[1] - to[0]) < 10) continue;
+    const at = (span: { begin: number; end: number }, x: number) => span.begin + (x / 1000) * (span.end - span.begin);
+    const [before, after] = [from.map((x) => at(view, x)), to.map((x) => at(got, x))];
+    const middle = ([a = 0, b = 0]: number[]) => (a + b) / 2;
+    const apart = ([a = 0, b = 0]: number[]) => Math.abs(a - b);
+    const near = (a: number, b: number) => assert.ok(Math.abs(a - b) < 1e-6 * (run.end - run.begin), `${a} is not ${b}`);
+    near(middle(after), middle(before));
+    if (got.end - got.begin > 101) near(apart(after), apart(before));
   }
 });
 

@@ -114,8 +114,7 @@ function goTo(state: State, run: Span, ns: number | undefined): State {
 /** A view that includes a moment: moved, if it does not. */
 function including(view: Span | undefined, run: Span, ns: number): Span | undefined {
   if (!view || (ns >= view.begin && ns <= view.end)) return view;
-  const half = (view.end - view.begin) / 2;
-  return within({ begin: ns - half, end: ns + half }, run);
+  return around(view, run, ns);
 }
 
 /** Where zooming holds still: at the chosen moment, if it is shown, or in the middle. */
@@ -140,6 +139,26 @@ export function zoomed(view: Span, run: Span, atNs: number, factor: number): Spa
   const length = clamp((view.end - view.begin) * factor, Math.min(shortest, all), all);
   const share = (atNs - view.begin) / (view.end - view.begin);
   return within({ begin: atNs - share * length, end: atNs + (1 - share) * length }, run);
+}
+
+/**
+ * The view when two fingers have moved, from two places to two others on a picture of a width: what was below them still
+ * is.
+ */
+export function pinched(view: Span, run: Span, width: number, from: [number, number], to: [number, number]) {
+  const axis: Axis = { span: view, width };
+  const [a, b] = [toTime(axis, from[0]), toTime(axis, from[1])];
+  const distance = Math.max(10, Math.abs(to[1] - to[0])); // fingers that meet
+  const length = clamp((Math.abs(b - a) / distance) * width, Math.min(shortest, run.end - run.begin), run.end - run.begin);
+  const middle = (a + b) / 2;
+  const share = (to[0] + to[1]) / 2 / width;
+  return within({ begin: middle - share * length, end: middle + (1 - share) * length }, run);
+}
+
+/** The view of the same length around a moment. */
+export function around(view: Span, run: Span, atNs: number): Span | undefined {
+  const half = (view.end - view.begin) / 2;
+  return within({ begin: atNs - half, end: atNs + half }, run);
 }
 
 /** A view moved into the run; undefined if it is all of it. */

@@ -20,7 +20,9 @@ import {
 import { drag, grip, pointerFor, reach, settled, slop, type Grip } from "../model/timeline-drag.ts";
 import { change, momentLabel, rate } from "../model/timeline-labels.ts";
 import {
+  around,
   keyed,
+  pinched,
   selectRise,
   shown,
   snapper,
@@ -196,7 +198,7 @@ function ribbonAt(ribbon: Ribbon, ns: number): number {
 
 /** What a pointer does between pressing and releasing. */
 interface Held {
-  grip: Grip | { kind: "strip"; view: Span };
+  grip: Grip | { kind: "strip"; view: Span } | { kind: "pinch"; view: Span; from: [number, number] };
   pointer: number;
   startX: number;
   x: number;
@@ -215,6 +217,7 @@ function Picture(props: With<Steps> & { width: number }) {
   const held = useRef<Held | undefined>(undefined);
   const unsaid = useRef(false); // the keyboard has changed ranges, and still does
   const frame = useRef(0);
+  const fingers = useRef(new Map<number, number>()); // where those are that touch the picture
   const help = useId();
   const theme = themeChanges.value;
   // Several events may come before the page has taken over what the first one changed.
@@ -282,7 +285,13 @@ function Picture(props: With<Steps> & { width: number }) {
     box?.addEventListener("wheel", listen, { passive: false });
     return () => box?.removeEventListener("wheel", listen);
   });
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  // What goes on when the picture goes away ends without a choice.
+  const leave = useRef(() => {});
+  leave.current = () => {
+    cancelAnimationFrame(frame.current);
+    if (brushed.value) props.onBrush(undefined);
+  };
+  useEffect(() => () => leave.current(), []);
 
   const placeOf = (event: MouseEvent) => {
     const box = element.current?.getBoundingClientRect();
@@ -299,14 +308,28 @@ function Picture(props: With<Steps> & { width: number }) {
       apply({ ...state.current, view: within({ begin: h.grip.view.begin + by, end: h.grip.view.end + by }, run) });
       return;
     }
+    if (h.grip.kind === "pinch") {
+      const [a, b] = [...fingers.current.values()];
+      if (a === undefined || b === undefined) return;
+      apply({ ...state.current, view: pinched(h.grip.view, run, facts.width, h.grip.from, [a, b]) });
+      return;
+    }
     brushed.value = settled(drag(h.grip, h.ranges, axis(), h.x), snapper(facts));
     props.onBrush(brushed.value);
   };
 
   const down = (event: PointerEvent) => {
-    if (event.button !== 0 || held.current || !scene) return;
+    if (event.button !== 0 || !scene) return;
     const { x, y } = placeOf(event);
     const { ranges, view } = state.current;
+    if (event.pointerType === "touch") fingers.current.set(event.pointerId, x);
+    const [a, b] = [...fingers.current.values()];
+    if (held.current && a !== undefined && b !== undefined && fingers.current.size === 2) {
+      giveUp();
+      const pinch = { kind: "pinch" as const, view: shown(state.current, run), from: [a, b] as [number, number] };
+      held.current = { grip: pinch, pointer: event.pointerId, startX: x, x, moved: true, ranges };
+    }
+    if (held.current) return;
     const near = event.pointerType === "touch" ? reach.touch : reach.mouse;
     held.current = {
       grip: view && y >= stripTop ? { kind: "strip", view } : grip(ranges, axis(), x, near, event.shiftKey),
@@ -331,7 +354,8 @@ function Picture(props: With<Steps> & { width: number }) {
       }
       return;
     }
-    if (h.pointer !== event.pointerId) return;
+    if (fingers.current.has(event.pointerId)) fingers.current.set(event.pointerId, x);
+    if (h.pointer !== event.pointerId && h.grip.kind !== "pinch") return;
     h.x = x;
     const least = event.pointerType === "touch" ? slop.touch : slop.mouse;
     if (!h.moved && Math.abs(x - h.startX) < least) return;
@@ -342,13 +366,19 @@ function Picture(props: With<Steps> & { width: number }) {
 
   const up = (event: PointerEvent) => {
     const h = held.current;
-    if (h?.pointer !== event.pointerId) return;
-    cancelAnimationFrame(frame.current);
+    if (!h || (h.pointer !== event.pointerId && h.grip.kind !== "pinch")) {
+      fingers.current.delete(event.pointerId);
+      return;
+    }
     follow();
+    fingers.current.delete(event.pointerId);
     const ranges = brushed.value;
     letGo();
     if (ranges) props.onSelect(ranges);
-    else if (!h.moved && h.grip.kind !== "strip") click(h.x);
+    else if (h.grip.kind === "strip") {
+      const at = toTime({ span: run, width: facts.width }, h.x);
+      if (!h.moved) apply({ ...state.current, view: around(h.grip.view, run, at) });
+    } else if (!h.moved) click(h.x);
   };
 
   const letGo = () => {
@@ -363,7 +393,12 @@ function Picture(props: With<Steps> & { width: number }) {
     const h = held.current;
     if (!h) return;
     letGo();
-    if (h.moved && h.grip.kind !== "strip") props.onBrush(undefined);
+    if (h.moved && h.grip.kind !== "strip" && h.grip.kind !== "pinch") props.onBrush(undefined);
+  };
+
+  const cancel = (event: PointerEvent) => {
+    fingers.current.delete(event.pointerId);
+    giveUp();
   };
 
   /** A click clears what is selected; else it chooses a moment. */
@@ -391,10 +426,11 @@ function Picture(props: With<Steps> & { width: number }) {
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
-    const extending = event.shiftKey && next.ranges !== state.current.ranges;
+    const changes = next.ranges !== state.current.ranges;
+    const extending = event.shiftKey && changes;
     apply(next, !extending);
     if (extending) unsaid.current = true;
-    else said.value = rangesInWords(whole, detail, next);
+    else if (changes) said.value = rangesInWords(whole, detail, next);
   };
 
   /** While shift is held, ranges still change. */
@@ -422,7 +458,7 @@ function Picture(props: With<Steps> & { width: number }) {
       onPointerDown={down}
       onPointerMove={move}
       onPointerUp={up}
-      onPointerCancel={giveUp}
+      onPointerCancel={cancel}
       onPointerLeave={() => (hover.value = undefined)}
       onDblClick={double}
       onKeyDown={press}

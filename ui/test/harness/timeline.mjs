@@ -210,6 +210,9 @@ const tests = {
     assert.ok(Math.abs(second.end - second.begin - (first.end - first.begin)) <= 2);
     await dragFrom(page, at(1230), at(1430), 145);
     near((await state(page)).view.begin, second.begin / s + 200);
+    await page.mouse.click(at(2000), 145);
+    const third = (await state(page)).view;
+    near((third.begin + third.end) / 2, 2000);
     for (let i = 0; i < 9; i++) await page.mouse.wheel(0, 500);
     assert.equal((await state(page)).view, undefined);
     await run(page, "timeline.peak");
@@ -230,6 +233,20 @@ const tests = {
     const { ranges } = await state(page);
     near(ranges.a.begin, 500);
     near(ranges.a.end, 900);
+    // Two fingers zoom.
+    const both = (type, one, other) => {
+      const points = [one, other].map((x, id) => ({ x, y: 60, id }));
+      return client.send("Input.dispatchTouchEvent", { type, touchPoints: type === "touchEnd" ? [] : points });
+    };
+    await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x: at(1000), y: 60, id: 0 }] });
+    await both("touchStart", at(1000), at(1400));
+    for (let k = 1; k <= 10; k++) await both("touchMove", at(1000 - 40 * k), at(1400 + 40 * k));
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    await both("touchEnd");
+    const { view, ranges: after } = await state(page);
+    assert.ok(Math.abs((view.end - view.begin) / s - 820) < 10, JSON.stringify(view));
+    near((view.begin + view.end) / 2, 1210);
+    assert.deepEqual(after, ranges);
     await page.context().close();
   },
 
