@@ -142,14 +142,15 @@ export function zoomed(view: Span, run: Span, atNs: number, factor: number): Spa
 }
 
 /**
- * The view when two fingers have moved, from two places to two others on a picture of a width: what was below them still
- * is.
+ * The view when two fingers have moved, from two places to two others on a picture of a width: what was below them
+ * still is.
  */
 export function pinched(view: Span, run: Span, width: number, from: [number, number], to: [number, number]) {
   const axis: Axis = { span: view, width };
   const [a, b] = [toTime(axis, from[0]), toTime(axis, from[1])];
   const distance = Math.max(10, Math.abs(to[1] - to[0])); // fingers that meet
-  const length = clamp((Math.abs(b - a) / distance) * width, Math.min(shortest, run.end - run.begin), run.end - run.begin);
+  const all = run.end - run.begin;
+  const length = clamp((Math.abs(b - a) / distance) * width, Math.min(shortest, all), all);
   const middle = (a + b) / 2;
   const share = (to[0] + to[1]) / 2 / width;
   return within({ begin: middle - share * length, end: middle + (1 - share) * length }, run);

@@ -128,10 +128,14 @@ function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Step
   const pixelNs = pixelOf(whole, state);
   return (
     <div class="readout">
-      <Entry kind="live" label="live" bytes={live} />
+      <Entry kind="live" label="live" hint="requested bytes of live blocks: the most there were" bytes={live} />
       {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
-      {steps.resident && <Entry kind="resident" label="resident" bytes={steps.resident[i] ?? NaN} />}
-      {steps.mapped && <Entry kind="mapped wide" label="mapped" bytes={steps.mapped[i] ?? NaN} />}
+      {steps.resident && (
+        <Entry kind="resident" label="resident" hint="in memory, as the kernel says" bytes={steps.resident[i] ?? NaN} />
+      )}
+      {steps.mapped && (
+        <Entry kind="mapped wide" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
+      )}
       <span class="swatch rate wide">
         <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
       </span>
@@ -154,12 +158,14 @@ function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Step
   );
 }
 
-function Entry(props: { kind: string; label: preact.ComponentChildren; bytes: number }) {
-  const { kind, label, bytes } = props;
+const mappedHint = "address space of the process, used or not; not drawn where it is far above what is used";
+
+function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string; bytes: number }) {
+  const { kind, label, hint, bytes } = props;
   const known = !Number.isNaN(bytes);
   return (
     <span class={`swatch ${kind}`}>
-      <span>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
+      <span title={hint}>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
     </span>
   );
 }
