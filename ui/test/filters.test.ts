@@ -40,7 +40,8 @@ test("a literal pattern matches its name only", () => {
 test("a question is a command", () => {
   const recording = { id: "2", pid: 7 } as Recording;
   const one = { path: "/tmp/it's.htap", recordings: [recording] } as Run;
-  const values = { from: "1s", metric: ["live", "bytes"], focus: "a b", up: true, rough: "pixel", below: ["m", "f(x)"] };
+  const below = ["m", "f(x)"];
+  const values = { from: "1s", metric: ["live", "bytes"], focus: "a b", up: true, rough: "pixel", below };
   assert.equal(
     commandOf(one, recording, "tree", values),
     "heaptap tree --from 1s --metric live,bytes --focus 'a b' --up --below m --below 'f(x)' '/tmp/it'\\''s.htap'",

@@ -199,7 +199,10 @@ test("whatever is kept is read or ignored", () => {
 
 test("two actions with the same key on the same page are found", () => {
   const twice = conflicts([...table, { id: "other", keys: ["n"], title: "", section: "", page: "flame" }]);
-  assert.deepEqual(twice.map(({ chord, first, second }) => [chord, first.id, second.id]), [["n", "flame.next", "other"]]);
+  assert.deepEqual(
+    twice.map(({ chord, first, second }) => [chord, first.id, second.id]),
+    [["n", "flame.next", "other"]],
+  );
   assert.deepEqual(conflicts(table), []);
   assert.deepEqual(conflicts(frameActions), []);
   assert.equal(new Set(frameActions.map(({ id }) => id)).size, frameActions.length);

@@ -53,12 +53,13 @@ export interface Word {
 export function words(place: Place): Word[] {
   const found: Word[] = [];
   if (place.from !== undefined || place.to !== undefined) {
-    const value = `${place.from ?? "start"} – ${place.to ?? "end"}`;
+    const value = `${shortTime(place.from ?? "start")} – ${shortTime(place.to ?? "end")}`;
     found.push({ kind: "time", value, without: { ...place, from: undefined, to: undefined } });
   }
   for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
     place[name].forEach((value, i) => {
-      found.push({ kind: name, value: readable(value), without: { ...place, [name]: place[name].filter((_, n) => n !== i) } });
+      const others = place[name].filter((_, n) => n !== i);
+      found.push({ kind: name, value: readable(value), without: { ...place, [name]: others } });
     });
   }
   for (const name of ["size", "lifetime"] as const) {
@@ -69,6 +70,11 @@ export function words(place: Place): Word[] {
     found.push({ kind: "below", value: place.below.join(" › "), without: { ...place, below: [] } });
   }
   return found;
+}
+
+/** A time in seconds to its millisecond: a filter that was drawn has nanoseconds, which nobody reads. */
+function shortTime(text: string): string {
+  return text.replace(/^(\d+\.\d{3})\d+s$/, "$1s");
 }
 
 /** A pattern that matches one name only, as that name. */

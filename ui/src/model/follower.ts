@@ -74,7 +74,7 @@ export class Follower<T> {
     return this.#wait;
   }
 
-  /** Asks roughly, while the selection still changes. One task runs at a time, so that answers come in a steady flow. */
+  /** Asks roughly, while the selection still changes. One task runs at a time: answers come in a steady flow. */
   follow(task: Task<T>): void {
     if (!this.#rough || this.#shown.value?.task.key === task.key) return;
     this.#stopExact();

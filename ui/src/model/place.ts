@@ -98,7 +98,7 @@ export function formatPlace(place: Place): string {
 /** Halves of surrogate pairs, which no encoding of text has. */
 const half = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-/** Escapes a value for a query, and leaves alone what people read and needs no escape there: colons, commas, slashes. */
+/** Escapes a value for a query. What people read and needs no escape there stays: colons, commas, slashes. */
 function escape(value: string): string {
   return encodeURIComponent(value.replace(half, "\ufffd"))
     .replace(/%(3A|2C|2F|40|3B|28|29)/g, (code) => decodeURIComponent(code))
