@@ -323,7 +323,9 @@ func TestCompression(t *testing.T) {
 	defer server.Close()
 	path := server.URL + "/api/v1/r/" + list[0] + "/report"
 	var bodies []string
-	for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "identity"} {
+	for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001", "identity",
+		"gzip;q=0", "gzip;q=0.0", "gzip;q=0.", "gzip; q=0.000", "gzip ;Q = 0.00", "gzip;q=00", "br, gzip;a=b;q=0e5",
+		"gzip;q=-0", "gzip;q=nan", "gzip;q=x", "gzip;q="} {
 		r, err := http.NewRequest(http.MethodGet, path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +347,7 @@ func TestCompression(t *testing.T) {
 			t.Fatal(err)
 		}
 		zipped := resp.Header.Get("Content-Encoding") == "gzip"
-		if want := encoding == "gzip" || strings.HasPrefix(encoding, "br"); zipped != want {
+		if want := slices.Contains([]string{"gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001"}, encoding); zipped != want {
 			t.Errorf("%q: gzip is %v", encoding, zipped)
 		}
 		if !zipped {

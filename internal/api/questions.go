@@ -14,7 +14,6 @@ import (
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
-	"github.com/heaptap/heaptap/internal/source"
 )
 
 // Question is a question that can be put to a recording: GET /api/v1/r/RECORDING/NAME.
@@ -37,7 +36,7 @@ type call struct {
 	s        *query.Source
 	rec      *opened
 	shelf    *shelf
-	noSource bool
+	options  *Options
 	filters  []string // that were given, as flags
 	progress func(done, total uint64)
 }
@@ -49,11 +48,11 @@ var paged = []string{"skip", "limit"}
 var Questions = []Question{
 	{Name: "about", Text: "what the recording can answer, and what it lacks", Answers: answers[About](),
 		answer: func(_ context.Context, c *call) (any, error) { return newAbout(c.s), nil }},
-	{Name: "ps", Text: "the programs of the recording's run", Answers: answers[answer.Run](), Command: "ps",
-		changing: true,
-		answer: func(_ context.Context, c *call) (any, error) {
+	{Name: "ps", Text: "the programs of the recording's run; with timeline, how the memory of each developed",
+		Parameters: []string{"timeline"}, Answers: answers[answer.Run](), Command: "ps", changing: true,
+		answer: func(ctx context.Context, c *call) (any, error) {
 			c.shelf.refresh(c.rec.entry.set)
-			return c.rec.entry.set.describe(), nil
+			return c.rec.entry.set.describe(ctx, c.timeline)
 		}},
 	{Name: "report", Text: "where the memory went: totals, peak, leaks, and the call stacks that stand out",
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
@@ -372,7 +371,7 @@ func memory(_ context.Context, c *call) (any, error) {
 // sourceText answers with the lines of a file or a function. Files are named by number, so that a request cannot name a
 // file that the recording does not.
 func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
-	if c.noSource {
+	if c.options.NoSource {
 		return nil, &Error{Status: 403, Code: "forbidden", What: "source files are not read here",
 			Do: "start heaptap without --no-source"}
 	}
@@ -388,7 +387,9 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	case c.file >= 0:
 		place = files[c.file]
 	}
-	l, err := annotate.Ask(ctx, c.s, q, place, &source.Finder{})
+	// Where to look is the server's decision: a client could otherwise have any file read.
+	finder := c.options.Source
+	l, err := annotate.Ask(ctx, c.s, q, place, &finder)
 	var unknown *annotate.UnknownError
 	switch {
 	case errors.As(err, &unknown):
