@@ -23,6 +23,7 @@ import (
 	"github.com/heaptap/heaptap/internal/api/apitest"
 	"github.com/heaptap/heaptap/internal/columns/columnstest"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/tests/need"
@@ -32,7 +33,12 @@ import (
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	paths := apitest.Recordings(t)
-	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: paths})
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: paths,
+		Code: owncode.Rules{Folder: folder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +108,7 @@ func randomQuestion(rng *rand.Rand) *asking {
 		"top":       func() string { return one("1", "3", "10") },
 		"steps":     func() string { return one("1", "7", "50") },
 		"runtime":   func() string { return "true" },
+		"timeline":  func() string { return "true" },
 		"nodes":     func() string { return one("1", "10", "50") },
 		"below":     func() string { return one("main", "parse", "load", "nothing") },
 		"reverse":   func() string { return "true" },

@@ -64,7 +64,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
 		shared: flights[asking, packed]{patient: true}, mux: http.NewServeMux()}
 	a.atlases.cache, a.atlases.news = o.Atlases, make(chan struct{}, 1)
-	shelf.made = a.chart
+	shelf.made, shelf.code = a.chart, o.Code
 	a.workers.Go(a.chartAll)
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)

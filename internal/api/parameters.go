@@ -33,7 +33,7 @@ type asked struct {
 	question.Sorting // sort is also of regions
 
 	up, stack, runtime  bool
-	timeline            bool
+	timeline, fold      bool
 	of, function, rough string
 	top, steps, line    int
 	file                int // number of a source file; -1: none
@@ -98,6 +98,8 @@ var Parameters = []Parameter{
 		func(a *asked) *int { return &a.steps }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
 		func(a *asked) *string { return &a.rough }),
+	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",
+		func(a *asked) *bool { return &a.fold }),
 	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
 	flag("timeline", "show how the memory of each program developed, in up to 64 steps",
 		func(a *asked) *bool { return &a.timeline }),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
@@ -58,16 +59,20 @@ var Questions = []Question{
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
 		preset: func(a *asked) { a.top = 5 }, answer: report},
 	{Name: "top", Text: "a table: a row for each function, line, module, thread ...", Command: "top",
-		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "rough", "skip",
-			"limit"), Answers: answers[answer.Top](),
+		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "rough", "fold",
+			"skip", "limit"), Answers: answers[answer.Top](),
 		preset: grouped(query.ByFunction, 20, query.Peak, query.Bytes, query.Leaked), ask: top},
 	{Name: "tree", Text: "the call tree; with of, the callers and the callees of functions", Command: "tree",
-		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below", "rough"),
-		Answers:    append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
+		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below", "rough",
+			"fold"),
+		Answers: append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
 		preset: func(a *asked) {
 			grouped(query.ByFunction, 0, query.Peak)(a)
 			a.Threshold = "1%"
 		}},
+	{Name: "change", Text: "what differs between the moments from and to, by call stack: what explains a rise",
+		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
+		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
 		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
 		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
@@ -210,7 +215,11 @@ func (q *Question) put(ctx context.Context, c *call) (any, error) {
 
 // query makes the query.
 func (c *call) query() (*query.Query, error) {
-	q, err := c.Query(c.s)
+	asked := c.Question
+	if c.fold {
+		asked.Hide = either(asked.Hide, c.rec.folded())
+	}
+	q, err := asked.Query(c.s)
 	if err != nil {
 		return nil, err
 	}
@@ -285,6 +294,30 @@ func top(ctx context.Context, c *call, q *query.Query) (any, error) {
 	t := answer.NewTop(c.s, &page.Table, q.By, answer.Page{})
 	t.More = max(0, page.Matching-c.Skip-len(page.Rows))
 	return t, nil
+}
+
+// change compares what there was up to two moments, as heaptap diff compares RUN@..FROM with RUN@..TO.
+func change(ctx context.Context, c *call, _ *query.Query) (any, error) {
+	upTo := func(moment string) (diff.Side, error) {
+		asked, of := *c.asked, *c
+		asked.From, asked.To = "start", moment
+		of.asked = &asked
+		q, err := of.query()
+		return diff.Side{Source: c.s, Query: q}, err
+	}
+	before, err := upTo(c.From)
+	if err != nil {
+		return nil, err
+	}
+	after, err := upTo(c.To)
+	if err != nil {
+		return nil, err
+	}
+	t, err := diff.Compare(ctx, before, after)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewDifference(c.s, t, after.Query.By, c.Page), nil
 }
 
 func tree(ctx context.Context, c *call, q *query.Query) (any, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/run"
@@ -34,6 +35,7 @@ type shelf struct {
 	finder *input.Finder
 	// every is how often a recording that is still being written is looked at again, at most.
 	every time.Duration
+	code  owncode.Rules // whose code functions are
 	// made is called for each recording that was opened; nil: by nobody.
 	made func(o *opened)
 
@@ -89,8 +91,10 @@ type opened struct {
 	users      int
 	stale      bool // it is closed once nobody uses it
 
-	filesOnce sync.Once
-	fileList  []string
+	filesOnce   sync.Once
+	fileList    []string
+	foldOnce    sync.Once
+	foldPattern string
 }
 
 // files are the recording's source files: their indexes are their numbers.
@@ -388,6 +392,7 @@ func (s *shelf) reopen(ctx context.Context, e *entry) (*opened, error) {
 		s.leaveRoom()
 		return nil, errors.Join(err, r.Close())
 	}
+	source.Profile.SetCode(s.code)
 	o := s.put(e, source)
 	if s.made != nil {
 		s.made(o)

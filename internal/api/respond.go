@@ -130,8 +130,8 @@ func (a *API) tag(j *job, identity string, generation uint64) string {
 	if j.question.changing {
 		return ""
 	}
-	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name,
-		j.canonical)
+	text := fmt.Sprintf("%s\x00%v\x00%s\x00%d\x00%s?%s", a.options.Version, a.options.Code, identity, generation,
+		j.question.Name, j.canonical)
 	sum := sha256.Sum256([]byte(text))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
