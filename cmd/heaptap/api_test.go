@@ -72,6 +72,34 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
+// TestSameTimelines: the API says of the programs of a run what heaptap ps --timeline says.
+func TestSameTimelines(t *testing.T) {
+	t.Parallel()
+	record := command(t, "heaptap", "run", "-q", "-o", "run.htap", "--", "sh", "-c", "ls; ls; true")
+	if out, err := record.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	path := filepath.Join(record.Dir, "run.htap")
+	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	id := apiRecordings(t, a)[0]
+	q := &asking{name: "ps", values: url.Values{"timeline": {"true"}}}
+	plain, err := commandAnswer(q, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := apiAnswer(a, q, id)
+	if d := cmp.Diff(columnstest.Objects(t, plain), columnstest.Decode(t, body)); d != "" || status != http.StatusOK {
+		t.Errorf("status %d; command, API:\n%.3000s", status, d)
+	}
+	if n := strings.Count(string(plain), `"live_bytes":[`); n < 3 {
+		t.Errorf("%d programs have levels: %.1000s", n, plain)
+	}
+}
+
 // asking is a question with its parameters.
 type asking struct {
 	name   string
