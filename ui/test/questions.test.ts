@@ -33,6 +33,7 @@ test("runs are lists of programs, each with its parent", async () => {
         ["b", "c", "d"],
       ),
     ],
+    unreadable: [{ argument: "bad.htap", what: "bad.htap: it is cut", do: "repair it" }],
   };
   const runs = await askRuns(async (path) => (assert.equal(path, "session"), columns(session)));
   assert.deepEqual(
@@ -40,8 +41,10 @@ test("runs are lists of programs, each with its parent", async () => {
     [
       ["/r/one.htap", "make all", "a", 1],
       ["/r/it's.htap", "make all", "b", 3],
+      ["bad.htap", "", "", 0],
     ],
   );
+  assert.equal(runs[2]?.problem, "bad.htap: it is cut. What to do: repair it.");
   const all = runs.flatMap((r) => r.recordings);
   assert.deepEqual(
     all.map(({ id, parent, command, end, failed }) => [id, parent, command, end, failed]),
@@ -82,16 +85,17 @@ const answers: Record<string, object> = {
   },
   function: {
     rows: [
-      { group: { function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
-      { group: { function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
-      { group: { function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
+      { group: { unknown: false, function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
+      { group: { unknown: false, function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
+      { group: { unknown: true, function: "", module: "", offset: "" }, self: { peak: 100, "peak-blocks": 1 } },
+      { group: { unknown: false, function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
     ],
   },
   line: {
     rows: [
-      { group: { function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
-      { group: { function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
-      { group: { function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
+      { group: { unknown: false, function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
+      { group: { unknown: false, function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
+      { group: { unknown: false, function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
     ],
   },
   timeline: { times_ns: [0, 1e9, 2e9], most_live_bytes: [0, 400, 500], resident_bytes: [null, 4096] },
@@ -113,6 +117,7 @@ test("the first answer is put together from several questions, one after the oth
     assert.ok(path.startsWith("r/a%2Fb/"), path);
     const question = questionOf(path);
     asked.push(question);
+    assert.equal(path.includes("fold=true"), path.includes("/top?"), path);
     return columns(answers[question] ?? assert.fail(path));
   }, "a/b");
   assert.deepEqual(asked, ["about", "report", "function", "line", "timeline"]);
@@ -128,6 +133,7 @@ test("the first answer is put together from several questions, one after the oth
     holders: { value: [
       { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x", bytes: 300, blocks: 3 },
       { name: "x+0x12", file: "", line: 0, module: "/bin/x", bytes: 200, blocks: 2 },
+      { name: "libraries alone, or unknown", file: "", line: 0, module: "", bytes: 100, blocks: 1 },
     ] },
     levels: { value: { seconds: [0, 1, 2], live: [0, 400, 500], resident: [null, null, 4096] } },
     gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],
