@@ -30,8 +30,8 @@ func NewDifference(s *query.Source, t *diff.Table, by query.By, page Page) *Diff
 	j := &Difference{Head: newHead(s, &t.After), By: by.String(), Before: newValues(&t.Before, &t.Before.Total),
 		More: more, Unchanged: t.Unchanged(), Rows: Rows[DifferenceRow]{len(rows), func(i int) DifferenceRow {
 			r := &rows[i]
-			return DifferenceRow{newGroup(s, &r.Group, frames), r.Status.String(), newValues(&t.Before, &r.Total.Before),
-				newValues(&t.After, &r.Total.After)}
+			return DifferenceRow{newGroup(s, &r.Group, frames), r.Status.String(),
+				newValues(&t.Before, &r.Total.Before), newValues(&t.After, &r.Total.After)}
 		}}}
 	j.Frames = frames.rows()
 	return j

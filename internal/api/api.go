@@ -76,8 +76,8 @@ func New(ctx context.Context, o Options) (*API, error) {
 	return a, nil
 }
 
-// Wait waits until all recordings have been found. It returns an error if none of them can be read: then every request is
-// answered with that error, and there is nothing to serve.
+// Wait waits until all recordings have been found. It returns an error if none of them can be read: then there is
+// nothing to serve.
 func (a *API) Wait(ctx context.Context) error { return a.shelf.wait(ctx) }
 
 // Close cancels the requests that are being answered, waits for them, and closes the recordings.

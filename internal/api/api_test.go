@@ -354,7 +354,8 @@ func TestCompression(t *testing.T) {
 			t.Fatal(err)
 		}
 		zipped := resp.Header.Get("Content-Encoding") == "gzip"
-		if want := slices.Contains([]string{"gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001"}, encoding); zipped != want {
+		accepted := []string{"gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001"}
+		if want := slices.Contains(accepted, encoding); zipped != want {
 			t.Errorf("%q: gzip is %v", encoding, zipped)
 		}
 		if !zipped {
@@ -433,7 +434,8 @@ func TestSourceFlags(t *testing.T) {
 		{"--source-map", source.Finder{Maps: []source.Map{{From: "/srv", To: src}}}, true},
 		{"another --source-map", source.Finder{Maps: []source.Map{{From: "/src", To: src}}}, false},
 		{"a link out of it", source.Finder{Paths: []string{link("up", "../secret")}}, false},
-		{"an absolute link out of it", source.Finder{Paths: []string{link("away", filepath.Join(dir, "secret"))}}, false},
+		{"an absolute link out of it", source.Finder{Paths: []string{link("away", filepath.Join(dir, "secret"))}},
+			false},
 		{"a link to /proc", source.Finder{Paths: []string{link("proc", "/proc/self/environ")}}, false},
 		{"a link to a device", source.Finder{Maps: []source.Map{{From: "/srv", To: link("zero", "/dev/zero")}}}, false},
 		{"a FIFO", source.Finder{Paths: []string{fifo}}, false},
@@ -493,8 +495,8 @@ func TestChange(t *testing.T) {
 						Total values
 					}
 				}
-				decode(t, get(a, "r/"+id+"/top?limit=0&by="+c.by+"&metric="+c.metric+"&at="+url.QueryEscape(at)).Body.Bytes(),
-					&top)
+				path := "r/" + id + "/top?limit=0&by=" + c.by + "&metric=" + c.metric + "&at=" + url.QueryEscape(at)
+				decode(t, get(a, path).Body.Bytes(), &top)
 				m := map[string]int64{}
 				for _, r := range top.Rows {
 					m[fmt.Sprint(r.Group)] = r.Total.of(c.metric)
@@ -538,7 +540,8 @@ func TestChange(t *testing.T) {
 				}
 				change := max(to-from, from-to)
 				if change == 0 || change > last || r.Status != status {
-					t.Errorf("%+v: %s is %q, changed from %d to %d, after a change by %d", c, name, r.Status, from, to, last)
+					t.Errorf("%+v: %s is %q, changed from %d to %d, after a change by %d", c, name, r.Status, from, to,
+						last)
 				}
 				last, sum = change, sum+to-from
 				delete(before, name)

@@ -104,15 +104,16 @@ func TestFlights(t *testing.T) {
 	}
 }
 
-// TestSharedAnswers: identical requests are computed once, in whichever lanes they are. If a newer request supersedes one
-// of them, only that one gets no answer.
+// TestSharedAnswers: identical requests are computed once, in whichever lanes they are. If a newer request supersedes
+// one of them, only that one gets no answer.
 func TestSharedAnswers(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, small(t))
 	defer a.Close()
 	var times atomic.Int32
 	release := make(chan struct{})
-	slow := Question{Name: "slow", Parameters: []string{"limit"}, answer: func(ctx context.Context, _ *call) (any, error) {
+	slow := Question{Name: "slow", Parameters: []string{"limit"}}
+	slow.answer = func(ctx context.Context, _ *call) (any, error) {
 		times.Add(1)
 		select {
 		case <-release:
@@ -120,7 +121,7 @@ func TestSharedAnswers(t *testing.T) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	}}
+	}
 	e := a.shelf.sets[0].entries[0]
 	ask := func(tab, lane, limit string) chan *httptest.ResponseRecorder {
 		asked, canonical, err := slow.read("limit=" + limit)

@@ -10,8 +10,8 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// folded returns a pattern that matches the frames which texts fold: those of wrappers and, if the program has own code,
-// of libraries. Without them, what they allocate is their callers'. "": there are none.
+// folded returns a pattern that matches the frames which texts fold: those of wrappers and, if the program has own
+// code, of libraries. Without them, what they allocate is their callers'. "": there are none.
 func (o *opened) folded() string {
 	o.foldOnce.Do(func() { o.foldPattern = foldPattern(o.source.Profile) })
 	return o.foldPattern

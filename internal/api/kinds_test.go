@@ -172,8 +172,8 @@ func TestKindsAreInTags(t *testing.T) {
 	}
 }
 
-// TestFoldPattern: names that no pattern can have, or that are also those of other code, are left out.
-func TestFoldPattern(t *testing.T) {
+// TestEither: two patterns become one.
+func TestEither(t *testing.T) {
 	t.Parallel()
 	if got := either("", "b") + either("a", "") + either("", ""); got != "ba" {
 		t.Errorf("%q", got)

@@ -103,8 +103,9 @@ func (o *opened) files() []string {
 	return o.fileList
 }
 
-// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of any of these names, or if
-// it soon turns out that none of them can be read. Reading what there is goes on until the background's context ends.
+// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of any of these names, or
+// if it soon turns out that none of them can be read. Reading what there is goes on until the background's context
+// ends.
 func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
 		last, err := input.LastRun()

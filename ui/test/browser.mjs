@@ -61,7 +61,10 @@ const answers = {
   },
   top: {
     rows: hostile.map((name, i) => ({
-      group: { unknown: false, function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x", offset: "" },
+      group: {
+        unknown: false, function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x",
+        offset: "",
+      },
       self: { peak: 4_000_000 >> i, "peak-blocks": 9000 },
     })),
   },

@@ -70,6 +70,8 @@ test("runs are lists of programs, each with its parent", async () => {
   ]);
 });
 
+const unknown = false;
+
 const answers: Record<string, object> = {
   about: { sampled: false, merged: false, lacks: [{ what: "addresses", why: "not recorded", flag: "--addresses" }] },
   report: {
@@ -85,17 +87,17 @@ const answers: Record<string, object> = {
   },
   function: {
     rows: [
-      { group: { unknown: false, function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
-      { group: { unknown: false, function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
+      { group: { unknown, function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
+      { group: { unknown, function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
       { group: { unknown: true, function: "", module: "", offset: "" }, self: { peak: 100, "peak-blocks": 1 } },
-      { group: { unknown: false, function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
+      { group: { unknown, function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
     ],
   },
   line: {
     rows: [
-      { group: { unknown: false, function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
-      { group: { unknown: false, function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
-      { group: { unknown: false, function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
+      { group: { function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
+      { group: { function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
+      { group: { function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
     ],
   },
   timeline: { times_ns: [0, 1e9, 2e9], most_live_bytes: [0, 400, 500], resident_bytes: [null, 4096] },
