@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/owncode"
@@ -45,6 +46,8 @@ type API struct {
 	mux     *http.ServeMux
 	writing sync.Mutex // held while notes are written
 
+	patience time.Duration // slow, but in tests
+
 	ctx     context.Context // ends when the API is closed
 	end     context.CancelCauseFunc
 	workers sync.WaitGroup
@@ -62,7 +65,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
-		shared: flights[asking, packed]{patient: true}, mux: http.NewServeMux()}
+		shared: flights[asking, packed]{patient: true}, mux: http.NewServeMux(), patience: slow}
 	a.atlases.cache, a.atlases.news = o.Atlases, make(chan struct{}, 1)
 	shelf.made, shelf.code = a.chart, o.Code
 	a.workers.Go(a.chartAll)

@@ -33,6 +33,7 @@ func serve(t testing.TB, o api.Options) *api.API {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.Patient()
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)

@@ -97,6 +97,7 @@ func TestKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
+		a.Patient()
 		if err := a.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -165,6 +166,7 @@ func TestKindsAreInTags(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
+		a.Patient()
 		tags[ask(t, a, "top", &struct{}{})] = true
 	}
 	if len(tags) != 3 {

@@ -139,6 +139,7 @@ func TestUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
+		a.Patient()
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/session", nil))
 		var s struct {

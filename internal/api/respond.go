@@ -283,7 +283,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, j *job) {
 		return
 	}
 	a.workers.Go(func() { done <- a.run(ctx, r.Header, j, p) })
-	timer := time.NewTimer(slow)
+	timer := time.NewTimer(a.patience)
 	defer timer.Stop()
 	select {
 	case x := <-done:
