@@ -98,6 +98,7 @@ type sourceFlags struct{ paths, maps []string }
 func (x *sourceFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&x.paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
 	f.StringArrayVar(&x.maps, "source-map", nil, "`FROM=TO`: replace the beginning of recorded paths; may be repeated")
+	_ = cobra.MarkFlagDirname(f, "source-path") // which was just declared
 }
 
 func (x *sourceFlags) finder(cmd *cobra.Command) (*source.Finder, error) {
