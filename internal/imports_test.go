@@ -169,8 +169,8 @@ var mayImport = map[string][]string{
 		"annotate", "check", "columns", "diff", "event", "timeref", "profile", "query", "tally", "run",
 	},
 	"internal/api": {
-		"annotate", "answer", "columns", "event", "humanize", "input", "notes", "query", "question", "recording",
-		"recording/atlas", "run", "source", "spelling",
+		"annotate", "answer", "columns", "diff", "event", "humanize", "input", "notes", "owncode", "profile", "query",
+		"question", "recording", "recording/atlas", "run", "source", "spelling",
 	},
 	"internal/api/apitest":         {"event", "merge", "profile/profiletest", "recording"},
 	"internal/columns/columnstest": {},

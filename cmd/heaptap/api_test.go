@@ -23,6 +23,7 @@ import (
 	"github.com/heaptap/heaptap/internal/api/apitest"
 	"github.com/heaptap/heaptap/internal/columns/columnstest"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/tests/need"
@@ -32,7 +33,12 @@ import (
 func TestSameAnswers(t *testing.T) {
 	t.Parallel()
 	paths := apitest.Recordings(t)
-	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: paths})
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: paths,
+		Code: owncode.Rules{Folder: folder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +69,34 @@ func TestSameAnswers(t *testing.T) {
 	}
 	if answered < 200 {
 		t.Errorf("only %d of 300 questions were answered", answered)
+	}
+}
+
+// TestSameTimelines: the API says of the programs of a run what heaptap ps --timeline says.
+func TestSameTimelines(t *testing.T) {
+	t.Parallel()
+	record := command(t, "heaptap", "run", "-q", "-o", "run.htap", "--", "sh", "-c", "ls; ls; true")
+	if out, err := record.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	path := filepath.Join(record.Dir, "run.htap")
+	a, err := api.New(t.Context(), api.Options{Finder: &input.Finder{}, Args: []string{path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	id := apiRecordings(t, a)[0]
+	q := &asking{name: "ps", values: url.Values{"timeline": {"true"}}}
+	plain, err := commandAnswer(q, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := apiAnswer(a, q, id)
+	if d := cmp.Diff(columnstest.Objects(t, plain), columnstest.Decode(t, body)); d != "" || status != http.StatusOK {
+		t.Errorf("status %d; command, API:\n%.3000s", status, d)
+	}
+	if n := strings.Count(string(plain), `"live_bytes":[`); n < 3 {
+		t.Errorf("%d programs have levels: %.1000s", n, plain)
 	}
 }
 
@@ -102,6 +136,7 @@ func randomQuestion(rng *rand.Rand) *asking {
 		"top":       func() string { return one("1", "3", "10") },
 		"steps":     func() string { return one("1", "7", "50") },
 		"runtime":   func() string { return "true" },
+		"timeline":  func() string { return "true" },
 		"nodes":     func() string { return one("1", "10", "50") },
 		"below":     func() string { return one("main", "parse", "load", "nothing") },
 		"reverse":   func() string { return "true" },

@@ -63,6 +63,8 @@ docs/queries.md says how rows are matched.`,
 		if err != nil {
 			return err
 		}
+		before.Source.Profile.SetCode(o.Code)
+		after.Source.Profile.SetCode(o.Code)
 		if tree {
 			err = q.diffTree(cmd, before, after, trim, o)
 		} else {

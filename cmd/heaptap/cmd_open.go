@@ -30,6 +30,8 @@ import (
 // openFlags are the flags of the commands that show recordings in a browser.
 type openFlags struct {
 	serve.Options
+	codeFlags
+	sources                       sourceFlags
 	readOnly, noSource, noBrowser bool
 }
 
@@ -41,6 +43,24 @@ func (o *openFlags) add(f *pflag.FlagSet) {
 		"localhost; may be repeated")
 	f.BoolVar(&o.readOnly, "read-only", false, "write no notes")
 	f.BoolVar(&o.noSource, "no-source", false, "read no source files")
+	o.sources.add(f)
+	o.code(f)
+}
+
+// answers are the options of the API.
+func (o *openFlags) answers(cmd *cobra.Command, args []string) (a api.Options, err error) {
+	a = api.Options{Version: version(), Finder: &input.Finder{Version: version(), Say: sayTo(cmd)}, Args: args,
+		ReadOnly: o.readOnly, NoSource: o.noSource}
+	if f := cmd.Flags(); o.noSource && (f.Changed("source-path") || f.Changed("source-map")) {
+		return a, usagef("%s: --no-source excludes --source-path and --source-map", cmd.Name())
+	}
+	finder, err := o.sources.finder(cmd)
+	if err != nil {
+		return a, err
+	}
+	a.Source = *finder
+	a.Code, err = o.rules(cmd)
+	return a, err
 }
 
 // whoMayAsk explains the server's protection in the help.
@@ -65,7 +85,8 @@ is the last run made here.
 
 ` + whoMayAsk,
 		Example: `  heaptap open server.4711.htap
-  heaptap open --no-browser --port 8080 before.htap after.htap`,
+  heaptap open --no-browser --port 8080 before.htap after.htap
+  heaptap open --source-map /build/src=$HOME/src server.4711.htap`,
 	}
 	o.add(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noBrowser, "no-browser", false, "print the address, and start no browser: heaptap serve")
@@ -92,6 +113,10 @@ here.
 
 func (o *openFlags) run(cmd *cobra.Command, args []string) error {
 	saveMemory(servedMemory)
+	options, err := o.answers(cmd, args)
+	if err != nil {
+		return err
+	}
 	o.Warn = sayTo(cmd)
 	server, err := serve.Listen(o.Options)
 	var usage *serve.UsageError
@@ -106,24 +131,29 @@ func (o *openFlags) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	atlases, _ := atlas.OpenCache(atlas.Dir()) // without it, they are made again
 	defer atlases.Close()
-	answers, err := api.New(ctx, api.Options{
-		Version:  version(),
-		Finder:   &input.Finder{Version: version(), Say: sayTo(cmd)},
-		Args:     args,
-		ReadOnly: o.readOnly,
-		NoSource: o.noSource,
-		Atlases:  atlases,
-	})
+	options.Atlases = atlases
+	answers, err := api.New(ctx, options)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("ended by a signal, before the recordings were found")
 	case err != nil:
 		return err
 	}
+	serving, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, ui.Files(), answers) }()
+	go func() { served <- server.Serve(serving, ui.Files(), answers) }()
+	go func() {
+		if err := answers.Wait(serving); err != nil && serving.Err() == nil {
+			end(fmt.Errorf("there is nothing to serve: %w", err))
+		}
+	}()
 	o.invite(cmd, server, titleOf(args))
-	return errors.Join(<-served, answers.Close())
+	err = errors.Join(<-served, answers.Close())
+	if ctx.Err() == nil && serving.Err() != nil {
+		err = errors.Join(context.Cause(serving), err)
+	}
+	return err
 }
 
 // untilSignal returns a context that ends with a signal that would end the program. A second one does end it.

@@ -54,7 +54,7 @@ process id, its name, or what it works on.`,
 			if levels == nil && err != nil {
 				return err
 			}
-			a.AddLevels(levels)
+			a.AddLevels(levels, err)
 			if err != nil {
 				fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: ps: %v\n", err)
 			}

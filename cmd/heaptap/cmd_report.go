@@ -108,6 +108,7 @@ func (q *queryFlags) reportOne(cmd *cobra.Command, r *input.Recording, form json
 	}
 	defer s.Close()
 	p := s.Profile
+	p.SetCode(o.Code)
 	if flags := q.asked(cmd.Flags()); flags != nil {
 		about, err := q.query(cmd, s)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
@@ -17,7 +18,7 @@ import (
 )
 
 func newSourceCommand() *cobra.Command {
-	var paths, maps []string
+	var sources sourceFlags
 	around := 2
 	cmd := &cobra.Command{
 		Use:   "source [flags] [RUN] [SOURCE[:LINE]|FUNCTION]",
@@ -59,9 +60,7 @@ are shown all the same, and a line says so.
 	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics,
 		"show these `METRICS`; \"heaptap help source\" lists them")
 	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
-	cmd.Flags().StringArrayVar(&paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
-	cmd.Flags().StringArrayVar(&maps, "source-map", nil,
-		"`FROM=TO`: replace the beginning of recorded paths; may be repeated")
+	sources.add(cmd.Flags())
 	cmd.Flags().IntVar(&around, "context", around, "show `N` lines around those with numbers, or around LINE")
 	cmd.Flags().Lookup("limit").Usage = "show `N` functions of that name, or files, at most; 0: all"
 	cmd.Flags().Lookup("skip").Usage = "leave out the first `N` of them"
@@ -69,13 +68,9 @@ are shown all the same, and a line says so.
 		if around < 0 {
 			return usagef("source: --context must not be negative")
 		}
-		finder := &source.Finder{Paths: paths}
-		for _, text := range maps {
-			m, err := source.ParseMap(text)
-			if err != nil {
-				return usagef("source: --source-map: %w", err)
-			}
-			finder.Maps = append(finder.Maps, m)
+		finder, err := sources.finder(cmd)
+		if err != nil {
+			return err
 		}
 		arg, place := sourceArguments(args)
 		return q.ask(cmd, []string{arg}, func(w io.Writer, s *query.Source, about *query.Query,
@@ -95,6 +90,27 @@ are shown all the same, and a line says so.
 		})
 	}
 	return cmd
+}
+
+// sourceFlags say where source files are looked for.
+type sourceFlags struct{ paths, maps []string }
+
+func (x *sourceFlags) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&x.paths, "source-path", nil, "look for source files below `DIR`, too; may be repeated")
+	f.StringArrayVar(&x.maps, "source-map", nil, "`FROM=TO`: replace the beginning of recorded paths; may be repeated")
+	_ = cobra.MarkFlagDirname(f, "source-path") // which was just declared
+}
+
+func (x *sourceFlags) finder(cmd *cobra.Command) (*source.Finder, error) {
+	finder := &source.Finder{Paths: x.paths}
+	for _, text := range x.maps {
+		m, err := source.ParseMap(text)
+		if err != nil {
+			return nil, usagef("%s: --source-map: %w", cmd.Name(), err)
+		}
+		finder.Maps = append(finder.Maps, m)
+	}
+	return finder, nil
 }
 
 // sourceArguments divides the arguments into a run and a place in the source. One argument alone is a place of the last

@@ -192,6 +192,45 @@ func TestOpen(t *testing.T) {
 	s.end(address, unix.SIGHUP)
 }
 
+// TestServeUnreadable: what cannot be read is said, and the rest is served; without a rest the command fails at once.
+func TestServeUnreadable(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, "", "serve", "missing.htap", "/dev/null")
+	s.expect(s.errors, `^heaptap: open missing\.htap: no such file or directory; the other recordings are shown\n`)
+	s.expect(s.errors, `^heaptap: /dev/null: .*; the other recordings are shown\n`)
+	found := s.expect(s.out, `^(http://127\.0\.0\.1:\d+/)#code=(\w{26})  missing\.htap, null, a\.htap \(open`)
+	_, token := s.redeem(found[1], found[2])
+	if status := s.status(found[1]+"api/v1/session", token); status != http.StatusOK {
+		t.Errorf("status %d", status)
+	}
+	s.end(found[1], unix.SIGINT)
+
+	cmd := command(t, "heaptap", "serve", "bad.htap", "missing.htap")
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "bad.htap"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if text := string(out); err == nil || !strings.HasPrefix(text, "heaptap: bad.htap: not a heaptap recording") ||
+		!strings.Contains(text, "; open missing.htap: no such file") || strings.Contains(text, "http://") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// TestSourceFlagsOfServe: what does not fit together is refused before anything is served.
+func TestSourceFlagsOfServe(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ want, args string }{
+		{"--no-source excludes", "serve --no-source --source-path src a.htap"},
+		{"not of the form FROM=TO", "open --source-map src a.htap"},
+		{"matches everything", "open --own * a.htap"},
+	} {
+		out, err := command(t, "heaptap", strings.Fields(c.args)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v %s", c.args, err, out)
+		}
+	}
+}
+
 // TestOpenInBackground: in the background of a terminal, the server runs on; in the foreground, Enter gives an address.
 func TestOpenInBackground(t *testing.T) {
 	term := newTerminal(t)

@@ -199,6 +199,9 @@ func (q *queryFlags) open(cmd *cobra.Command, args []string) (s *query.Source, o
 	if o, err = q.options(cmd); err == nil {
 		s, err = q.programs.open(cmd, args...)
 	}
+	if err == nil {
+		s.Profile.SetCode(o.Code)
+	}
 	return s, o, err
 }
 

@@ -13,6 +13,7 @@ import (
 // Frame is a function on a call stack.
 type Frame struct {
 	Function string `json:"function"`
+	Kind     string `json:"kind,omitempty"` // whose code the function is: own, library, wrapper or other
 	File     string `json:"file"`
 	Line     uint32 `json:"line"`
 	Module   string `json:"module"`
@@ -21,8 +22,12 @@ type Frame struct {
 	Offset   string `json:"offset"`
 }
 
-func newFrame(f *profile.Frame) Frame {
-	return Frame{f.Function, f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)}
+func newFrame(p *profile.Profile, f *profile.Frame) Frame {
+	j := Frame{f.Function, "", f.File, f.Line, f.Module, f.Inlined, hex(f.Address), hex(f.Offset)}
+	if kind, known := p.Kind(f.Function, f.Module); known {
+		j.Kind = kind.String()
+	}
+	return j
 }
 
 // frameTable numbers the frames of many call stacks, from 0. The most frequent ones have the smallest numbers, since
@@ -100,7 +105,7 @@ func (t *frameTable) spellOut() error {
 	for i := range t.entries {
 		b.Reset()
 		for _, f := range t.profile.PCFrames(t.entries[i].pc) {
-			if err := encode(&b, newFrame(&f)); err != nil {
+			if err := encode(&b, newFrame(t.profile, &f)); err != nil {
 				return err
 			}
 			b.Bytes()[b.Len()-1] = ',' // instead of the line break
@@ -179,7 +184,7 @@ func (t *frameTable) rows() []Frame {
 	list := make([]Frame, 0, len(t.entries))
 	for i := range t.entries {
 		for _, f := range t.profile.PCFrames(t.entries[i].pc) {
-			list = append(list, newFrame(&f))
+			list = append(list, newFrame(t.profile, &f))
 		}
 	}
 	return list

@@ -11,6 +11,7 @@ type Group struct {
 	By       string       `json:"by"`
 	Unknown  bool         `json:"unknown,omitempty"`
 	Function string       `json:"function,omitempty"`
+	Kind     string       `json:"kind,omitempty"` // whose code a function is: own, library, wrapper or other
 	File     string       `json:"file,omitempty"`
 	Line     uint32       `json:"line,omitempty"`
 	Module   string       `json:"module,omitempty"`
@@ -40,6 +41,9 @@ type Bounds struct {
 func newGroup(s *query.Source, g *query.Group, t *frameTable) Group {
 	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line,
 		Module: g.Module, Inlined: g.Inlined}
+	if kind, known := s.Profile.Kind(g.Function, g.Module); known && OfFrames(g.By) && !g.Unknown {
+		j.Kind = kind.String()
+	}
 	switch g.By {
 	case query.ByStack:
 		j.Stack = t.of(g.Stack)
@@ -61,6 +65,11 @@ func newGroup(s *query.Source, g *query.Group, t *frameTable) Group {
 		}
 	}
 	return j
+}
+
+// OfFrames reports whether the groups of a grouping are functions or parts of them: whose code they are is known.
+func OfFrames(by query.By) bool {
+	return by == query.ByFunction || by == query.ByLine || by == query.ByAddress
 }
 
 // NewThread names a thread by its index.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"time"
 
 	"github.com/heaptap/heaptap/internal/run"
@@ -17,6 +18,8 @@ type Run struct {
 	Live      bool         `json:"live"`
 	Damage    string       `json:"damage"`
 	Programs  []RunProgram `json:"programs"`
+	// Unknown are the programs whose levels cannot be read, each with the reason.
+	Unknown []string `json:"levels_unknown,omitempty"`
 }
 
 // RunProgram is a program of a run. Numbers that are not known are 0.
@@ -54,8 +57,12 @@ type RunLevels struct {
 	Resident []int64 `json:"resident_bytes"` // likewise
 }
 
-// AddLevels adds how the memory of each program developed, in the order of Programs.
-func (x *Run) AddLevels(list []run.Levels) {
+// AddLevels adds how the memory of each program developed, in the order of Programs. err says of which programs that is
+// not known.
+func (x *Run) AddLevels(list []run.Levels, err error) {
+	if err != nil {
+		x.Unknown = strings.Split(err.Error(), "\n")
+	}
 	for i, levels := range list[:min(len(list), len(x.Programs))] {
 		l := &RunLevels{TimesNS: []int64{}, Live: []int64{}, Resident: []int64{}}
 		for _, v := range levels {

@@ -14,6 +14,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/goldentest"
 	"github.com/heaptap/heaptap/internal/merge"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
@@ -24,8 +25,10 @@ import (
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, top := range map[string]int{"report.json": 0, "report.top1.json": 1, "report.top0.json": -1} {
+		p := profiletest.ServerProfile(t)
+		p.SetCode(owncode.Rules{})
 		var b bytes.Buffer
-		if err := Write(&b, NewReport(profiletest.ServerProfile(t), nil, top)); err != nil {
+		if err := Write(&b, NewReport(p, nil, top)); err != nil {
 			t.Fatal(err)
 		}
 		goldentest.Check(t, name, b.Bytes())
@@ -36,6 +39,7 @@ func TestReport(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	p := profiletest.ServerProfile(t)
+	p.SetCode(owncode.Rules{})
 	profiletest.AddUnmatched(p)
 	profiletest.AddMismatches(p)
 	profiletest.AddResident(p)

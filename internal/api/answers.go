@@ -17,6 +17,16 @@ type Session struct {
 	ReadOnly bool         `json:"read_only"`
 	NoSource bool         `json:"no_source"`
 	Runs     []SessionRun `json:"runs"`
+
+	// Unreadable is what was named and cannot be read.
+	Unreadable []Unreadable `json:"unreadable"`
+}
+
+// Unreadable is what the user has named and cannot be read.
+type Unreadable struct {
+	Argument string `json:"argument"`
+	What     string `json:"what"` // is wrong, and where
+	Do       string `json:"do"`   // what to do
 }
 
 // SessionRun is a run with its programs and their recordings.

@@ -15,9 +15,12 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
+	"github.com/heaptap/heaptap/internal/source"
 )
 
 // Options say what an API answers questions about, and what it may do.
@@ -27,6 +30,8 @@ type Options struct {
 	Args     []string      // what the user named; nil: the last run made here
 	ReadOnly bool          // no notes are written
 	NoSource bool          // no source files are read
+	Source   source.Finder // where they are looked for, beside the recorded paths
+	Code     owncode.Rules // whose code functions are
 	Atlases  *atlas.Cache  // keeps atlases between sessions; nil: nothing does. The API does not close it
 }
 
@@ -36,9 +41,12 @@ type API struct {
 	shelf   *shelf
 	lanes   *lanes
 	cache   *cache
+	shared  flights[asking, packed]
 	atlases atlases
 	mux     *http.ServeMux
 	writing sync.Mutex // held while notes are written
+
+	patience time.Duration // slow, but in tests
 
 	ctx     context.Context // ends when the API is closed
 	end     context.CancelCauseFunc
@@ -57,8 +65,10 @@ func New(ctx context.Context, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
-		atlases: atlases{o.Atlases, make(chan struct{}, 1)}, mux: http.NewServeMux()}
-	shelf.made = func(opened *opened) { a.workers.Go(func() { a.chart(opened) }) }
+		shared: flights[asking, packed]{patient: true}, mux: http.NewServeMux(), patience: slow}
+	a.atlases.cache, a.atlases.news = o.Atlases, make(chan struct{}, 1)
+	shelf.made, shelf.code = a.chart, o.Code
+	a.workers.Go(a.chartAll)
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
@@ -69,10 +79,15 @@ func New(ctx context.Context, o Options) (*API, error) {
 	return a, nil
 }
 
+// Wait waits until all recordings have been found. It returns an error if none of them can be read: then there is
+// nothing to serve.
+func (a *API) Wait(ctx context.Context) error { return a.shelf.wait(ctx) }
+
 // Close cancels the requests that are being answered, waits for them, and closes the recordings.
 func (a *API) Close() error {
 	a.end(errClosed)
 	a.workers.Wait()
+	a.shared.wait()
 	a.shelf.close()
 	return nil
 }

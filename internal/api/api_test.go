@@ -2,20 +2,27 @@ package api_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/heaptap/heaptap/internal/api"
 	"github.com/heaptap/heaptap/internal/api/apitest"
 	"github.com/heaptap/heaptap/internal/columns/columnstest"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/source"
 )
 
 // serve returns an API of recordings.
@@ -26,6 +33,7 @@ func serve(t testing.TB, o api.Options) *api.API {
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.Patient()
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -323,7 +331,9 @@ func TestCompression(t *testing.T) {
 	defer server.Close()
 	path := server.URL + "/api/v1/r/" + list[0] + "/report"
 	var bodies []string
-	for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0", "identity"} {
+	for _, encoding := range []string{"", "gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001", "identity",
+		"gzip;q=0", "gzip;q=0.0", "gzip;q=0.", "gzip; q=0.000", "gzip ;Q = 0.00", "gzip;q=00", "br, gzip;a=b;q=0e5",
+		"gzip;q=-0", "gzip;q=nan", "gzip;q=x", "gzip;q="} {
 		r, err := http.NewRequest(http.MethodGet, path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -345,7 +355,8 @@ func TestCompression(t *testing.T) {
 			t.Fatal(err)
 		}
 		zipped := resp.Header.Get("Content-Encoding") == "gzip"
-		if want := encoding == "gzip" || strings.HasPrefix(encoding, "br"); zipped != want {
+		accepted := []string{"gzip", "br, gzip;q=0.5", "GZIP; Q=1.0", "gzip;q=0.001"}
+		if want := slices.Contains(accepted, encoding); zipped != want {
 			t.Errorf("%q: gzip is %v", encoding, zipped)
 		}
 		if !zipped {
@@ -384,5 +395,171 @@ func TestNoSource(t *testing.T) {
 		if w := get(a, "r/"+id+"/source?function="+url.QueryEscape(place)); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", place, w.Code, w.Body)
 		}
+	}
+}
+
+// TestSourceFlags: the text of files that the recording names elsewhere is found where the server was told to look, and
+// nothing that leads out of there. A client cannot say where to look.
+func TestSourceFlags(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src")
+	text := "one\ntwo\n"
+	if err := errors.Join(os.Mkdir(src, 0o755), os.WriteFile(filepath.Join(dir, "secret"), []byte("secret\n"), 0o644),
+		os.WriteFile(filepath.Join(src, "inner.h"), []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	link := func(name, to string) string {
+		folder := filepath.Join(dir, name)
+		if err := errors.Join(os.Mkdir(folder, 0o755), os.Symlink(to, filepath.Join(folder, "inner.h"))); err != nil {
+			t.Fatal(err)
+		}
+		return folder
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := errors.Join(os.Mkdir(fifo, 0o755), unix.Mkfifo(filepath.Join(fifo, "inner.h"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	path := apitest.Recordings(t)[1] // of /srv/app.c and /srv/inner.h
+	ask := func(finder source.Finder, more string) *httptest.ResponseRecorder {
+		a := serve(t, api.Options{Args: []string{path}, Source: finder})
+		return get(a, "r/"+ids(t, a)[0]+"/source?file=1"+more)
+	}
+	for _, c := range []struct {
+		name   string
+		finder source.Finder
+		found  bool
+	}{
+		{"nothing", source.Finder{}, false},
+		{"--source-path", source.Finder{Paths: []string{src}}, true},
+		{"--source-map", source.Finder{Maps: []source.Map{{From: "/srv", To: src}}}, true},
+		{"another --source-map", source.Finder{Maps: []source.Map{{From: "/src", To: src}}}, false},
+		{"a link out of it", source.Finder{Paths: []string{link("up", "../secret")}}, false},
+		{"an absolute link out of it", source.Finder{Paths: []string{link("away", filepath.Join(dir, "secret"))}},
+			false},
+		{"a link to /proc", source.Finder{Paths: []string{link("proc", "/proc/self/environ")}}, false},
+		{"a link to a device", source.Finder{Maps: []source.Map{{From: "/srv", To: link("zero", "/dev/zero")}}}, false},
+		{"a FIFO", source.Finder{Paths: []string{fifo}}, false},
+		{"/proc", source.Finder{Maps: []source.Map{{From: "/srv/inner.h", To: "/proc/self/environ"}}}, false},
+		{"a device", source.Finder{Maps: []source.Map{{From: "/srv/inner.h", To: "/dev/zero"}}}, false},
+	} {
+		w := ask(c.finder, "")
+		var got struct {
+			Text  []string
+			Pages []struct{ Note string }
+		}
+		decode(t, w.Body.Bytes(), &got)
+		want := ""
+		if c.found {
+			want = "one two"
+		}
+		if w.Code != http.StatusOK || strings.Join(got.Text, " ") != want {
+			t.Errorf("%s: %d, text %q, want %q", c.name, w.Code, got.Text, want)
+		}
+		if len(got.Pages) != 1 || !c.found && !strings.Contains(got.Pages[0].Note, "--source-path") {
+			t.Errorf("%s: %+v", c.name, got.Pages)
+		}
+	}
+	for _, name := range []string{"source-path", "source_path", "path", "source-map"} {
+		w := ask(source.Finder{}, "&"+name+"="+url.QueryEscape(src))
+		var e failure
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != http.StatusBadRequest || e.Where != name {
+			t.Errorf("%s from a client: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// values are metrics as they come.
+type values map[string]json.Number
+
+func (v values) of(metric string) int64 {
+	n, _ := v[metric].Int64() // 0 is pruned
+	return n
+}
+
+// TestChange: what changed between two moments is what was live at one minus what was live at the other; the largest
+// changes come first, and what is not listed has not changed.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	a, list := all(t)
+	type group = map[string]any
+	asked := 0
+	for _, id := range list[:3] {
+		for _, c := range []struct{ by, from, to, metric string }{
+			{"function", "10%", "70%", "live"}, {"line", "start", "50%", "live"}, {"function", "30%", "30%", "live"},
+			{"module", "50%", "end", "live-blocks"}, {"stack", "20%", "60%", "live"},
+		} {
+			live := func(at string) map[string]int64 {
+				var top struct {
+					Rows []struct {
+						Group group
+						Total values
+					}
+				}
+				path := "r/" + id + "/top?limit=0&by=" + c.by + "&metric=" + c.metric + "&at=" + url.QueryEscape(at)
+				decode(t, get(a, path).Body.Bytes(), &top)
+				m := map[string]int64{}
+				for _, r := range top.Rows {
+					m[fmt.Sprint(r.Group)] = r.Total.of(c.metric)
+				}
+				return m
+			}
+			w := get(a, "r/"+id+"/change?limit=0&by="+c.by+"&metric="+c.metric+"&from="+url.QueryEscape(c.from)+"&to="+
+				url.QueryEscape(c.to))
+			var x struct {
+				Before values `json:"total_before"`
+				Total  values
+				Rows   []struct {
+					Group         group
+					Status        string
+					Before, After values
+				}
+			}
+			decode(t, w.Body.Bytes(), &x)
+			if w.Code != http.StatusOK {
+				t.Fatalf("%+v: %d %s", c, w.Code, w.Body)
+			}
+			last, sum := int64(math.MaxInt64), int64(0)
+			var before, after map[string]int64
+			if c.by != "stack" { // frames have other numbers in each answer
+				before, after = live(c.from), live(c.to)
+			}
+			for _, r := range x.Rows {
+				name := fmt.Sprint(r.Group)
+				from, to := r.Before.of(c.metric), r.After.of(c.metric)
+				if c.by != "stack" && (from != before[name] || to != after[name]) {
+					t.Errorf("%+v: %s from %d to %d, want from %d to %d", c, name, from, to, before[name], after[name])
+				}
+				status := "grown"
+				switch {
+				case from == 0:
+					status = "new"
+				case to == 0:
+					status = "gone"
+				case to < from:
+					status = "shrunk"
+				}
+				change := max(to-from, from-to)
+				if change == 0 || change > last || r.Status != status {
+					t.Errorf("%+v: %s is %q, changed from %d to %d, after a change by %d", c, name, r.Status, from, to,
+						last)
+				}
+				last, sum = change, sum+to-from
+				delete(before, name)
+				delete(after, name)
+				asked++
+			}
+			if total := x.Total.of(c.metric) - x.Before.of(c.metric); c.by == "stack" && sum != total {
+				t.Errorf("%+v: the rows change by %d, the whole by %d", c, sum, total)
+			}
+			for name := range after {
+				if before[name] != after[name] {
+					t.Errorf("%+v: %s is not listed", c, name)
+				}
+			}
+		}
+	}
+	if asked < 50 {
+		t.Errorf("only %d rows", asked)
 	}
 }

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
@@ -21,56 +23,114 @@ const (
 	atlasNone // there is none: the events are gone or still come, or others needed the room
 )
 
-// atlases makes the atlases of recordings that were opened, one at a time, in the background: that takes from a tenth
-// of a second to some seconds. Until one is there, its recording's questions are answered exactly.
+// atlases makes the atlases of recordings that were opened, and then prepares their timelines, one at a time, in the
+// background: that takes from a tenth of a second to some seconds. The recording that was asked last comes first. Until
+// there is an atlas, its recording's questions are answered exactly.
 type atlases struct {
-	cache *atlas.Cache // nil: they are not kept
-	turn  chan struct{}
+	cache *atlas.Cache  // nil: they are not kept
+	news  chan struct{} // has an element when there is something to do
+
+	mu        sync.Mutex
+	charts    []*opened          // those that need an atlas
+	timelines []*opened          // those whose timelines are to be prepared
+	interrupt context.CancelFunc // ends the preparation of a timeline
 }
 
-// chart gives an opened recording its atlas.
+// chart has an opened recording get its atlas.
 func (a *API) chart(o *opened) {
-	defer func() { // a fault must not end the server
-		if recover() != nil {
-			o.atlas.CompareAndSwap(atlasComing, atlasNone)
-		}
-	}()
 	if o.source.Reader.Live() { // it would be made again each second
 		o.atlas.Store(atlasNone)
 		return
 	}
+	w := &a.atlases
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.charts = append(w.charts, o)
+	if w.interrupt != nil {
+		w.interrupt() // what is prepared by now is not lost
+	}
 	select {
-	case a.atlases.turn <- struct{}{}:
-		defer func() { <-a.atlases.turn }()
-	case <-o.closed:
-		return
-	case <-a.ctx.Done():
-		return
+	case w.news <- struct{}{}:
+	default:
 	}
-	if !a.shelf.keep(o) {
-		return // it was closed meanwhile
+}
+
+// chartAll works in the background until the API is closed.
+func (a *API) chartAll() {
+	for {
+		select {
+		case <-a.atlases.news:
+			for a.ctx.Err() == nil && a.chartNext() {
+			}
+		case <-a.ctx.Done():
+			return
+		}
 	}
+}
+
+// chartNext makes an atlas or prepares a timeline, and reports whether there was one to do.
+func (a *API) chartNext() bool {
+	w := &a.atlases
+	w.mu.Lock()
+	if o := a.shelf.takeLatest(&w.charts); o != nil {
+		w.mu.Unlock()
+		defer a.shelf.release(o)
+		a.makeAtlas(o)
+		return true
+	}
+	o := a.shelf.takeLatest(&w.timelines)
+	if o == nil {
+		w.mu.Unlock()
+		return false
+	}
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	w.interrupt = cancel
+	w.mu.Unlock()
 	defer a.shelf.release(o)
-	made, err := a.atlases.cache.Load(a.ctx, o.source.Reader, atlas.Options{})
+	_, _ = guarded(func() (any, error) { // without it, exact timelines take longer
+		return nil, query.PrepareTimeline(ctx, o.source, nil)
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.interrupt = nil
+	if ctx.Err() != nil {
+		w.timelines = append(w.timelines, o)
+	}
+	return true
+}
+
+// makeAtlas gives a recording its atlas.
+func (a *API) makeAtlas(o *opened) {
+	made, err := guarded(func() (*atlas.Atlas, error) {
+		return a.atlases.cache.Load(a.ctx, o.source.Reader, atlas.Options{})
+	})
 	if err != nil {
 		o.atlas.Store(atlasNone)
 		return
 	}
 	a.shelf.giveAtlas(o, made)
 	if o.source.Profile.Totals.Events <= mostPrepared {
-		_ = query.PrepareTimeline(a.ctx, o.source, nil) // without it, exact timelines take longer
+		a.atlases.mu.Lock()
+		defer a.atlases.mu.Unlock()
+		a.atlases.timelines = append(a.atlases.timelines, o)
 	}
 }
 
-// keep uses a recording that is open, and reports whether it is.
-func (s *shelf) keep(o *opened) bool {
+// takeLatest takes the recording that was asked last from a list, and uses it. Those that were closed leave the list.
+// nil: there is none.
+func (s *shelf) takeLatest(list *[]*opened) (latest *opened) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.stale {
-		return false
+	*list = slices.DeleteFunc(*list, func(o *opened) bool { return o.stale })
+	for _, o := range slices.Backward(s.open) {
+		if i := slices.Index(*list, o); i >= 0 {
+			*list = slices.Delete(*list, i, i+1)
+			o.users++
+			return o
+		}
 	}
-	o.users++
-	return true
+	return nil
 }
 
 // giveAtlas has a recording use its atlas. If all atlases together take too much room, those go whose recordings were

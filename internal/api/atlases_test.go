@@ -1,8 +1,10 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +36,7 @@ func TestAtlas(t *testing.T) {
 	for _, o := range made {
 		a.chart(o)
 	}
+	waitFor(t, func() bool { return made[0].atlas.Load() == atlasThere && made[1].atlas.Load() == atlasNone })
 	ask(0, "top?rough=pixel&from=13%25&to=57%25&metric=bytes", 200, `"plan":"atlas"`)
 	ask(0, "tree?rough=1s&from=13%25&to=57%25&metric=bytes", 200, `"plan":"atlas"`)
 	ask(0, "top?from=13%25&to=57%25&metric=bytes", 200, `"plan":"summaries"`)
@@ -53,28 +56,82 @@ func TestAtlas(t *testing.T) {
 	}
 }
 
-// TestClosedMeanwhile: a recording that was closed is not kept in memory by its turn for an atlas.
+// TestClosedMeanwhile: a recording that was closed gets no atlas.
 func TestClosedMeanwhile(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, small(t))
-	defer a.Close()
-	a.shelf.made = nil
-	o, err := a.shelf.acquire(a.shelf.sets[0].entries[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.atlases.turn <- struct{}{} // another one has the turn
-	ended := make(chan struct{})
-	go func() {
-		a.chart(o)
-		close(ended)
-	}()
+	a, all := idle(t, 1)
+	o := all[0]
+	a.chart(o)
 	a.shelf.mu.Lock()
 	a.shelf.retire(o)
 	a.shelf.mu.Unlock()
-	a.shelf.release(o)
-	<-ended
-	if o.atlas.Load() != atlasComing || len(a.shelf.open) != 0 || a.shelf.next != 0 {
+	if a.chartNext() || o.atlas.Load() != atlasComing || len(a.shelf.open) != 0 || a.shelf.next != 0 {
 		t.Errorf("%d are open, %d are being opened", len(a.shelf.open), a.shelf.next)
 	}
+}
+
+// TestChartOrder: the atlas of the recording that was asked last comes first, and timelines come after all atlases. An
+// atlas does not wait for the timeline that is being prepared.
+func TestChartOrder(t *testing.T) {
+	t.Parallel()
+	a, all := idle(t, 3)
+	for _, o := range all {
+		a.chart(o)
+	}
+	a.shelf.release(a.shelf.use(all[0].entry)) // so it is asked last
+	const chart, prepare = "atlas", "timeline"
+	var got []string
+	for range 3 {
+		before := slices.Clone(a.atlases.charts)
+		if !a.chartNext() {
+			t.Fatal("nothing is done")
+		}
+		for i, o := range all {
+			if slices.Contains(before, o) && !slices.Contains(a.atlases.charts, o) {
+				got = append(got, fmt.Sprint(chart, " ", i))
+			}
+		}
+		if n := len(a.atlases.timelines); n != len(got) {
+			t.Errorf("after %d atlases, %d timelines are to be prepared", len(got), n)
+		}
+	}
+	for len(a.atlases.timelines) > 0 {
+		before := slices.Clone(a.atlases.timelines)
+		a.chartNext()
+		for i, o := range all {
+			if slices.Contains(before, o) && !slices.Contains(a.atlases.timelines, o) {
+				got = append(got, fmt.Sprint(prepare, " ", i))
+			}
+		}
+	}
+	want := "[atlas 0 atlas 2 atlas 1 timeline 0 timeline 2 timeline 1]"
+	if fmt.Sprint(got) != want || a.chartNext() {
+		t.Errorf("%v, want %s", got, want)
+	}
+	interrupted := false
+	a.atlases.interrupt = func() { interrupted = true }
+	if a.chart(all[1]); !interrupted {
+		t.Error("a timeline is prepared while a recording waits for its atlas")
+	}
+}
+
+// idle returns an API whose background does nothing, and its n open recordings, in the order in which they were asked.
+func idle(t *testing.T, n int) (*API, []*opened) {
+	t.Helper()
+	a := newAPI(t, apitest.Recordings(t)[:n]...)
+	t.Cleanup(func() { a.Close() })
+	a.shelf.made = nil
+	var list []*opened
+	for _, set := range a.shelf.sets {
+		o, err := a.shelf.acquire(t.Context(), set.entries[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.shelf.release(o)
+		list = append(list, o)
+	}
+	a.end(errClosed)
+	a.workers.Wait()
+	a.ctx = t.Context()
+	return a, list
 }

@@ -33,6 +33,7 @@ type asked struct {
 	question.Sorting // sort is also of regions
 
 	up, stack, runtime  bool
+	timeline, fold      bool
 	of, function, rough string
 	top, steps, line    int
 	file                int // number of a source file; -1: none
@@ -97,7 +98,11 @@ var Parameters = []Parameter{
 		func(a *asked) *int { return &a.steps }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
 		func(a *asked) *string { return &a.rough }),
+	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",
+		func(a *asked) *bool { return &a.fold }),
 	flag("stack", "show the memory of the threads' stacks", func(a *asked) *bool { return &a.stack }),
+	flag("timeline", "show how the memory of each program developed, in up to 64 steps",
+		func(a *asked) *bool { return &a.timeline }),
 	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
 	number("file", "the number of a source file, as the question files lists it", 1<<31-1,
 		func(a *asked) *int { return &a.file }),

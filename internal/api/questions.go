@@ -11,10 +11,10 @@ import (
 
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
-	"github.com/heaptap/heaptap/internal/source"
 )
 
 // Question is a question that can be put to a recording: GET /api/v1/r/RECORDING/NAME.
@@ -37,7 +37,7 @@ type call struct {
 	s        *query.Source
 	rec      *opened
 	shelf    *shelf
-	noSource bool
+	options  *Options
 	filters  []string // that were given, as flags
 	progress func(done, total uint64)
 }
@@ -49,26 +49,30 @@ var paged = []string{"skip", "limit"}
 var Questions = []Question{
 	{Name: "about", Text: "what the recording can answer, and what it lacks", Answers: answers[About](),
 		answer: func(_ context.Context, c *call) (any, error) { return newAbout(c.s), nil }},
-	{Name: "ps", Text: "the programs of the recording's run", Answers: answers[answer.Run](), Command: "ps",
-		changing: true,
-		answer: func(_ context.Context, c *call) (any, error) {
+	{Name: "ps", Text: "the programs of the recording's run; with timeline, how the memory of each developed",
+		Parameters: []string{"timeline"}, Answers: answers[answer.Run](), Command: "ps", changing: true,
+		answer: func(ctx context.Context, c *call) (any, error) {
 			c.shelf.refresh(c.rec.entry.set)
-			return c.rec.entry.set.describe(), nil
+			return c.rec.entry.set.describe(ctx, c.timeline)
 		}},
 	{Name: "report", Text: "where the memory went: totals, peak, leaks, and the call stacks that stand out",
 		Parameters: with(filters, "top"), Answers: answers[answer.Report](), Command: "report",
 		preset: func(a *asked) { a.top = 5 }, answer: report},
 	{Name: "top", Text: "a table: a row for each function, line, module, thread ...", Command: "top",
-		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "rough", "skip",
-			"limit"), Answers: answers[answer.Top](),
+		Parameters: with(filters, "by", "metric", "at", "sort", "self", "reverse", "match", "rough", "fold",
+			"skip", "limit"), Answers: answers[answer.Top](),
 		preset: grouped(query.ByFunction, 20, query.Peak, query.Bytes, query.Leaked), ask: top},
 	{Name: "tree", Text: "the call tree; with of, the callers and the callees of functions", Command: "tree",
-		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below", "rough"),
-		Answers:    append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
+		Parameters: with(filters, "by", "metric", "at", "up", "of", "threshold", "depth", "nodes", "below", "rough",
+			"fold"),
+		Answers: append(answers[answer.Tree](), answers[answer.Sandwich]()...), ask: tree,
 		preset: func(a *asked) {
 			grouped(query.ByFunction, 0, query.Peak)(a)
 			a.Threshold = "1%"
 		}},
+	{Name: "change", Text: "what differs between the moments from and to, by call stack: what explains a rise",
+		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
+		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
 		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
 		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
@@ -211,7 +215,11 @@ func (q *Question) put(ctx context.Context, c *call) (any, error) {
 
 // query makes the query.
 func (c *call) query() (*query.Query, error) {
-	q, err := c.Query(c.s)
+	asked := c.Question
+	if c.fold {
+		asked.Hide = either(asked.Hide, c.rec.folded())
+	}
+	q, err := asked.Query(c.s)
 	if err != nil {
 		return nil, err
 	}
@@ -286,6 +294,30 @@ func top(ctx context.Context, c *call, q *query.Query) (any, error) {
 	t := answer.NewTop(c.s, &page.Table, q.By, answer.Page{})
 	t.More = max(0, page.Matching-c.Skip-len(page.Rows))
 	return t, nil
+}
+
+// change compares what there was up to two moments, as heaptap diff compares RUN@..FROM with RUN@..TO.
+func change(ctx context.Context, c *call, _ *query.Query) (any, error) {
+	upTo := func(moment string) (diff.Side, error) {
+		asked, of := *c.asked, *c
+		asked.From, asked.To = "start", moment
+		of.asked = &asked
+		q, err := of.query()
+		return diff.Side{Source: c.s, Query: q}, err
+	}
+	before, err := upTo(c.From)
+	if err != nil {
+		return nil, err
+	}
+	after, err := upTo(c.To)
+	if err != nil {
+		return nil, err
+	}
+	t, err := diff.Compare(ctx, before, after)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewDifference(c.s, t, after.Query.By, c.Page), nil
 }
 
 func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
@@ -372,7 +404,7 @@ func memory(_ context.Context, c *call) (any, error) {
 // sourceText answers with the lines of a file or a function. Files are named by number, so that a request cannot name a
 // file that the recording does not.
 func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
-	if c.noSource {
+	if c.options.NoSource {
 		return nil, &Error{Status: 403, Code: "forbidden", What: "source files are not read here",
 			Do: "start heaptap without --no-source"}
 	}
@@ -388,7 +420,9 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	case c.file >= 0:
 		place = files[c.file]
 	}
-	l, err := annotate.Ask(ctx, c.s, q, place, &source.Finder{})
+	// Where to look is the server's decision: a client could otherwise have any file read.
+	finder := c.options.Source
+	l, err := annotate.Ask(ctx, c.s, q, place, &finder)
 	var unknown *annotate.UnknownError
 	switch {
 	case errors.As(err, &unknown):

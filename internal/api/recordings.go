@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/run"
@@ -33,13 +35,18 @@ type shelf struct {
 	finder *input.Finder
 	// every is how often a recording that is still being written is looked at again, at most.
 	every time.Duration
+	code  owncode.Rules // whose code functions are
 	// made is called for each recording that was opened; nil: by nobody.
 	made func(o *opened)
 
-	ready  chan struct{} // closed once the runs have been read; the next three are not changed afterwards
-	failed error         // why they could not be
-	sets   []*runSet
-	found  []*input.Found // to be closed in the end
+	some       chan struct{} // closed once a run has been read, or none can be
+	ready      chan struct{} // closed once all have been; the next four are not changed afterwards
+	failed     error         // why none could be read
+	unreadable []Unreadable  // what could not be
+	sets       []*runSet
+	found      []*input.Found // to be closed in the end
+
+	openings flights[*entry, *opened]
 
 	mu   sync.Mutex
 	byID map[string]*entry
@@ -63,8 +70,6 @@ type entry struct {
 	id  string
 	set *runSet
 
-	opening sync.Mutex // held while the recording is opened
-
 	// Under the shelf's lock.
 	now        *opened // nil: it is not open
 	generation uint64
@@ -84,11 +89,12 @@ type opened struct {
 	atlas      atomic.Uint32 // its state
 	atlasBytes int64
 	users      int
-	stale      bool          // it is closed once nobody uses it
-	closed     chan struct{} // closed with it
+	stale      bool // it is closed once nobody uses it
 
-	filesOnce sync.Once
-	fileList  []string
+	filesOnce   sync.Once
+	fileList    []string
+	foldOnce    sync.Once
+	foldPattern string
 }
 
 // files are the recording's source files: their indexes are their numbers.
@@ -97,8 +103,9 @@ func (o *opened) files() []string {
 	return o.fileList
 }
 
-// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of that name; reading what
-// there is goes on until the background's context ends.
+// newShelf finds the runs that arguments stand for. It returns an error if there is nothing of any of these names, or
+// if it soon turns out that none of them can be read. Reading what there is goes on until the background's context
+// ends.
 func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
 		last, err := input.LastRun()
@@ -107,30 +114,75 @@ func newShelf(ctx, background context.Context, finder *input.Finder, args []stri
 		}
 		args = []string{last}
 	}
-	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}, ready: make(chan struct{})}
+	s := &shelf{finder: finder, every: time.Second, byID: map[string]*entry{}, some: make(chan struct{}),
+		ready: make(chan struct{})}
+	s.openings.landed = s.hand
 	sure := true
 	for _, arg := range args {
 		sure = sure && input.Exists(arg)
 	}
-	if !sure {
-		if s.load(ctx, args); s.failed != nil {
+	if sure {
+		go s.load(background, args)
+		patience := time.NewTimer(slow)
+		defer patience.Stop()
+		select {
+		case <-s.some:
+		case <-patience.C:
+			return s, nil
+		}
+	} else {
+		s.load(ctx, args)
+	}
+	select {
+	case <-s.ready:
+		if s.failed != nil {
 			s.close()
 			return nil, s.failed
 		}
-		return s, nil
+	default:
 	}
-	go s.load(background, args)
 	return s, nil
 }
 
-// load reads the runs.
+// load reads the runs. Those that cannot be read do not keep the others from being served.
 func (s *shelf) load(ctx context.Context, args []string) {
-	defer close(s.ready)
+	read := sync.OnceFunc(func() { close(s.some) })
+	var errs []error
 	for _, arg := range args {
-		if s.failed = s.add(ctx, arg); s.failed != nil {
-			return
+		if err := s.add(ctx, arg); err != nil {
+			errs = append(errs, err)
+			s.unreadable = append(s.unreadable, newUnreadable(arg, err))
+		}
+		if len(s.sets) > 0 {
+			read()
 		}
 	}
+	if len(s.sets) == 0 {
+		s.failed = errors.Join(errs...)
+	} else {
+		s.say(errs)
+	}
+	close(s.ready)
+	read()
+}
+
+// say tells the user, in the terminal, what is not served.
+func (s *shelf) say(errs []error) {
+	for _, err := range errs {
+		if s.finder.Say != nil {
+			s.finder.Say(err.Error() + "; the other recordings are shown")
+		}
+	}
+}
+
+// newUnreadable says what is wrong with what the user named.
+func newUnreadable(arg string, err error) Unreadable {
+	u := Unreadable{Argument: arg, What: err.Error(), Do: "heaptap verify says what is wrong with a recording, and " +
+		"heaptap repair saves what is left of it"}
+	if _, missing := os.Stat(arg); missing != nil {
+		u.Do = "start heaptap again with the right path; heaptap runs lists the runs in a folder"
+	}
+	return u
 }
 
 // wait waits until the runs have been read.
@@ -224,11 +276,26 @@ func (s *shelf) refresh(set *runSet) {
 	s.enter(set)
 }
 
-// describe describes the run, with its programs in order of start.
-func (set *runSet) describe() *answer.Run {
+// describe describes the run, with its programs in order of start; with how their memory developed, if that is wanted.
+func (set *runSet) describe(ctx context.Context, levels bool) (*answer.Run, error) {
 	set.mu.Lock()
-	defer set.mu.Unlock()
-	return answer.NewRun(set.run)
+	a, path := answer.NewRun(set.run), set.run.Path()
+	set.mu.Unlock()
+	if !levels {
+		return a, nil
+	}
+	r, err := run.Open(path) // its own: the levels of programs that still run are read from their recordings
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	a = answer.NewRun(r)
+	list, err := r.Levels(ctx)
+	if list == nil && err != nil {
+		return nil, err
+	}
+	a.AddLevels(list, err)
+	return a, nil
 }
 
 // session describes all runs.
@@ -290,13 +357,20 @@ func (s *shelf) isDue(o *opened) bool {
 	return o.source.Reader.Live() && time.Since(o.checked) >= s.every
 }
 
-// acquire returns the recording, opened if it is not. release must be called when it is not used any more.
-func (s *shelf) acquire(e *entry) (*opened, error) {
+// acquire returns the recording, opened if it is not. release must be called when it is not used any more. Requests for
+// the same recording share its opening. A request whose context ends waits no longer; if nobody waits, the opening ends
+// before its long part, or the recording is open for whoever asks next.
+func (s *shelf) acquire(ctx context.Context, e *entry) (*opened, error) {
 	if o := s.use(e); o != nil {
 		return o, nil
 	}
-	e.opening.Lock()
-	defer e.opening.Unlock()
+	return s.openings.do(ctx, e, nil, func() func(context.Context, *progress) (*opened, error) {
+		return func(ctx context.Context, _ *progress) (*opened, error) { return s.reopen(ctx, e) }
+	})
+}
+
+// reopen opens the recording, unless it is open and current. The recording is in use.
+func (s *shelf) reopen(ctx context.Context, e *entry) (*opened, error) {
 	if o := s.use(e); o != nil { // another request has opened it
 		return o, nil
 	}
@@ -308,6 +382,9 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 	if o := s.unchanged(e, r); o != nil {
 		return o, r.Close()
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	if err := s.makeRoom(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -316,11 +393,27 @@ func (s *shelf) acquire(e *entry) (*opened, error) {
 		s.leaveRoom()
 		return nil, errors.Join(err, r.Close())
 	}
+	source.Profile.SetCode(s.code)
 	o := s.put(e, source)
 	if s.made != nil {
 		s.made(o)
 	}
 	return o, nil
+}
+
+// hand gives a recording that reopen has returned to n requests.
+func (s *shelf) hand(o *opened, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.users += n
+	s.drop(o)
+}
+
+// hold uses a recording that is in use once more.
+func (s *shelf) hold(o *opened) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.users++
 }
 
 // unchanged returns the recording if it is open, and is what was read again; else nil.
@@ -410,7 +503,6 @@ func (s *shelf) retire(o *opened) {
 		return
 	}
 	s.open = slices.DeleteFunc(s.open, func(x *opened) bool { return x == o })
-	close(o.closed)
 	_ = o.source.Close() // nothing was written
 }
 
@@ -436,7 +528,7 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 	e.about, e.size = about, size
 	e.identity = fmt.Sprintf("%s %d %d %d", e.id, p.PID, p.Started, size)
 	o := &opened{entry: e, source: source, identity: e.identity, generation: e.generation, checked: time.Now(),
-		bytes: sizeOf(source), users: 1, closed: make(chan struct{})}
+		bytes: sizeOf(source), users: 1}
 	e.now = o
 	s.open = append(s.open, o)
 	s.next--
@@ -448,6 +540,11 @@ func (s *shelf) put(e *entry, source *query.Source) *opened {
 func (s *shelf) release(o *opened) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(o)
+}
+
+// drop ends the use of a recording. The shelf is locked.
+func (s *shelf) drop(o *opened) {
 	if o.users--; o.stale && o.users == 0 {
 		s.retire(o)
 	}
@@ -456,6 +553,7 @@ func (s *shelf) release(o *opened) {
 // close closes everything. Nothing may be in use.
 func (s *shelf) close() {
 	<-s.ready
+	s.openings.wait()
 	s.mu.Lock()
 	for len(s.open) > 0 {
 		o := s.open[0]

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -42,7 +43,11 @@ func (a *API) session(w http.ResponseWriter, r *http.Request) {
 	}
 	a.begin(w, r, &job{work: func(ctx context.Context, _ *progress) (any, error) {
 		runs, err := a.shelf.session(ctx)
-		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, runs}, err
+		if err != nil {
+			return nil, err
+		}
+		return &Session{a.options.Version, a.options.ReadOnly, a.options.NoSource, runs,
+			append([]Unreadable{}, a.shelf.unreadable...)}, nil
 	}})
 }
 
@@ -125,8 +130,8 @@ func (a *API) tag(j *job, identity string, generation uint64) string {
 	if j.question.changing {
 		return ""
 	}
-	text := fmt.Sprintf("%s\x00%s\x00%d\x00%s?%s", a.options.Version, identity, generation, j.question.Name,
-		j.canonical)
+	text := fmt.Sprintf("%s\x00%v\x00%s\x00%d\x00%s?%s", a.options.Version, a.options.Code, identity, generation,
+		j.question.Name, j.canonical)
 	sum := sha256.Sum256([]byte(text))
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
@@ -151,12 +156,12 @@ func unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return true
 }
 
-// answer answers a question.
+// answer answers a question. Requests that ask the same at the same time share the work.
 func (a *API) answer(ctx context.Context, j *job, p *progress) (any, error) {
-	if err := ctx.Err(); err != nil { // opening a recording cannot be cancelled
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o, err := a.shelf.acquire(j.entry)
+	o, err := a.shelf.acquire(ctx, j.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -169,14 +174,43 @@ func (a *API) answer(ctx context.Context, j *job, p *progress) (any, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c := &call{asked: j.asked, s: o.source, rec: o, shelf: a.shelf, noSource: a.options.NoSource, progress: p.set}
+	key := asking{o, j.question.Name, j.canonical}
+	return a.shared.do(ctx, key, p, func() func(ctx context.Context, p *progress) (packed, error) {
+		a.shelf.hold(o) // who began may leave before the others
+		return func(ctx context.Context, p *progress) (packed, error) {
+			defer a.shelf.release(o)
+			body, err := a.compute(ctx, j, o, p)
+			if err == nil && tag != "" {
+				a.cache.put(tag, body)
+			}
+			return body, err
+		}
+	})
+}
+
+// asking is a question that is put to an open recording. Requests with the same one have the same answer.
+type asking struct {
+	of                  *opened
+	question, canonical string
+}
+
+// compute answers a question about an open recording. The answer is encoded here: it refers to the recording, which may
+// be closed afterwards.
+func (a *API) compute(ctx context.Context, j *job, o *opened, p *progress) (packed, error) {
+	c := &call{asked: j.asked, s: o.source, rec: o, shelf: a.shelf, options: &a.options, progress: p.set}
 	c.filters = j.filters()
 	x, err := j.question.put(ctx, c)
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
-	// Encoded here: the answer refers to the recording, which may be closed afterwards.
-	return encode(x)
+	plain, err := encode(x)
+	if err != nil {
+		return nil, err
+	}
+	return compress(plain), nil
 }
 
 // filters are the filters that were given, as the command line writes them.
@@ -194,11 +228,19 @@ func (j *job) filters() (list []string) {
 type progress struct {
 	done, total atomic.Uint64
 	tag         atomic.Value // string, once the recording is open
+	work        atomic.Pointer[progress]
 }
 
 func (p *progress) set(done, total uint64) {
 	p.total.Store(total)
 	p.done.Store(done)
+}
+
+// follow has the progress be that of work that others wait for, too.
+func (p *progress) follow(work *progress) {
+	if p != nil {
+		p.work.Store(work)
+	}
 }
 
 // line says how far the answer is, and what is done.
@@ -210,8 +252,9 @@ func (p *progress) line() []byte {
 	if _, open := p.tag.Load().(string); open {
 		m.Progress.Doing = "counting"
 	}
-	if total := p.total.Load(); total > 0 {
-		share := min(float64(p.done.Load())/float64(total), 1)
+	work := cmp.Or(p.work.Load(), p)
+	if total := work.total.Load(); total > 0 {
+		share := min(float64(work.done.Load())/float64(total), 1)
 		m.Progress = Progress{&share, "reading events"}
 	}
 	b, _ := json.Marshal(m) // numbers cannot fail
@@ -240,7 +283,7 @@ func (a *API) begin(w http.ResponseWriter, r *http.Request, j *job) {
 		return
 	}
 	a.workers.Go(func() { done <- a.run(ctx, r.Header, j, p) })
-	timer := time.NewTimer(slow)
+	timer := time.NewTimer(a.patience)
 	defer timer.Stop()
 	select {
 	case x := <-done:
@@ -257,36 +300,33 @@ func (a *API) run(ctx context.Context, h http.Header, j *job, p *progress) (x re
 		return result{err: asError(ctx, err)}
 	}
 	defer leave()
-	defer func() { // a fault must not end the server, and with it the user's other pages
-		if fault := recover(); fault != nil {
-			x = result{err: &Error{Status: http.StatusInternalServerError, Code: "failed",
-				What: fmt.Sprintf("heaptap has a fault: %v", fault),
-				Do:   "please report it, with the recording if you can"}}
-		}
-	}()
-	body, err := j.work(lane, p)
+	body, err := guarded(func() (any, error) { return j.work(lane, p) })
 	if err == nil && lane.Err() != nil {
 		err = context.Cause(lane)
 	}
 	if err != nil {
 		return result{err: asError(lane, err)}
 	}
-	switch b := body.(type) {
-	case packed:
+	if b, ok := body.(packed); ok {
 		return result{body: b}
-	case []byte:
-		x.body = compress(b)
-	default:
-		plain, err := encode(body)
-		if err != nil {
-			return result{err: asError(lane, err)}
+	}
+	plain, err := encode(body)
+	if err != nil {
+		return result{err: asError(lane, err)}
+	}
+	return result{body: compress(plain)}
+}
+
+// guarded does work. A fault is an error: it must not end the server, and with it the user's other pages.
+func guarded[T any](work func() (T, error)) (x T, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &Error{Status: http.StatusInternalServerError, Code: "failed",
+				What: fmt.Sprintf("heaptap has a fault: %v", fault),
+				Do:   "please report it, with the recording if you can"}
 		}
-		x.body = compress(plain)
-	}
-	if tag, _ := p.tag.Load().(string); tag != "" && j.question != nil {
-		a.cache.put(tag, x.body)
-	}
-	return x
+	}()
+	return work()
 }
 
 func encode(answer any) ([]byte, error) {
@@ -404,15 +444,28 @@ func send(w http.ResponseWriter, r *http.Request, tag string, body []byte) {
 // accepts reports whether the client reads gzip.
 func accepts(r *http.Request) bool {
 	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, quality, _ := strings.Cut(strings.TrimSpace(one), ";")
-		if strings.TrimSpace(name) == "gzip" {
-			return strings.ReplaceAll(quality, " ", "") != "q=0"
+		name, parameters, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			return wanted(parameters)
 		}
 	}
 	return false
 }
 
-func compress(plain []byte) []byte {
+// wanted reports whether the parameters of a coding give it a weight above 0. One that cannot be read refuses it: every
+// client reads what is not compressed.
+func wanted(parameters string) bool {
+	for one := range strings.SplitSeq(parameters, ";") {
+		name, value, _ := strings.Cut(one, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "q") {
+			weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			return err == nil && weight > 0
+		}
+	}
+	return true
+}
+
+func compress(plain []byte) packed {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
 	_, _ = z.Write(plain)                           // memory does not fail

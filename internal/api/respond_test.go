@@ -45,6 +45,7 @@ func newAPI(t testing.TB, paths ...string) *API {
 	if err := a.shelf.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	a.Patient()
 	return a
 }
 
@@ -68,6 +69,7 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, small(t))
 	defer a.Close()
+	a.patience = slow
 	for _, c := range []struct {
 		encoding, want string
 		err            error
@@ -175,6 +177,7 @@ func TestStopped(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, small(t))
 	defer a.Close()
+	a.patience = slow
 	cause := errors.New("heaptap was stopped")
 	want := &Error{Status: http.StatusServiceUnavailable, Code: "closed", What: cause.Error()}
 	serve := func(started func(), stop <-chan struct{}) *httptest.Server {

@@ -27,6 +27,8 @@ const (
 	Wrapper             // a function that only passes a request on to the allocator
 )
 
+func (k Kind) String() string { return [...]string{"other", "own", "library", "wrapper"}[k] }
+
 // Frame is what is known of a frame; empty texts are unknown.
 type Frame struct {
 	Function string // demangled

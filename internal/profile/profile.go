@@ -51,6 +51,8 @@ type Profile struct {
 	hide    func(*Frame) bool  // frames that are removed from the stacks; nil: none
 	shown   map[uint32][]Frame // if frames are hidden: the visible frames of a pc
 	limit   int                // on the frames of stacks that are written one by one; 0: none
+
+	code *code // nil: it was not asked
 }
 
 // Leak is memory that was live at the end.

@@ -81,7 +81,7 @@ func twoValues(by query.By) bool { return by.Nests() }
 // foldRows separates the rows that are folded: functions of libraries and wrappers. If no row is the user's own, only
 // wrappers are.
 func (a *answerText) foldRows(rows []query.Row) (list, folded []query.Row) {
-	if a.fold.Whole() || len(rows) == 0 || !ofFrames(rows[0].By) {
+	if a.fold.Whole() || len(rows) == 0 || !answer.OfFrames(rows[0].By) {
 		return rows, nil
 	}
 	kinds, own := make([]owncode.Kind, len(rows)), false
@@ -102,14 +102,9 @@ func (a *answerText) foldRows(rows []query.Row) (list, folded []query.Row) {
 	return list, folded
 }
 
-// ofFrames reports whether the groups of a grouping are functions or parts of them.
-func ofFrames(by query.By) bool {
-	return by == query.ByFunction || by == query.ByLine || by == query.ByAddress
-}
-
 // kind says whose code a group of frames is.
 func (a *answerText) kind(g *query.Group) owncode.Kind {
-	if !ofFrames(g.By) || g.Unknown {
+	if !answer.OfFrames(g.By) || g.Unknown {
 		return owncode.Other
 	}
 	return a.fold.Function(g.Function, g.Module)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -264,7 +265,7 @@ func (b *branches) through(n *query.Node) *expanded {
 
 // folds reports whether a node is folded.
 func (b *branches) folds(n *query.Node) bool {
-	if b.fold.Whole() || !ofFrames(n.By) {
+	if b.fold.Whole() || !answer.OfFrames(n.By) {
 		return false
 	}
 	kind := b.kind(&n.Group)

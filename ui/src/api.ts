@@ -7,7 +7,7 @@ export interface Answers {
   notes: Notes;
   /** what the recording can answer, and what it lacks */
   about: About;
-  /** the programs of the recording's run */
+  /** the programs of the recording's run; with timeline, how the memory of each developed */
   ps: Run;
   /** where the memory went: totals, peak, leaks, and the call stacks that stand out */
   report: Report;
@@ -15,6 +15,8 @@ export interface Answers {
   top: Top;
   /** the call tree; with of, the callers and the callees of functions */
   tree: Tree | Sandwich;
+  /** what differs between the moments from and to, by call stack: what explains a rise */
+  change: Difference;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;
   /** how the memory of the whole process developed; with rough, at once */
@@ -44,7 +46,9 @@ export interface Answers {
 /** The parameters of each question. */
 export interface Parameters {
   about: Record<string, never>;
-  ps: Record<string, never>;
+  ps: {
+    timeline?: boolean;
+  };
   report: {
     from?: string;
     to?: string;
@@ -77,6 +81,7 @@ export interface Parameters {
     reverse?: boolean;
     match?: string;
     rough?: string;
+    fold?: boolean;
     skip?: number;
     limit?: number;
   };
@@ -101,6 +106,24 @@ export interface Parameters {
     nodes?: number;
     below?: string[];
     rough?: string;
+    fold?: boolean;
+  };
+  change: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    metric?: MetricName[];
+    rough?: string;
+    skip?: number;
+    limit?: number;
   };
   timeline: {
     from?: string;
@@ -296,6 +319,8 @@ export const textFields: ReadonlySet<string> = new Set([
   "folder",
   "function",
   "host",
+  "kind",
+  "levels_unknown",
   "missing",
   "module",
   "name",
@@ -453,6 +478,33 @@ export interface DataSumColumns {
   variable_bytes: Numbers;
 }
 
+export interface Difference {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  by: string;
+  total_before: Record<string, number | null>;
+  rows: DifferenceRowColumns;
+  more: number;
+  unchanged: number;
+}
+
+export interface DifferenceRowColumns {
+  rows: number;
+  group: GroupColumns;
+  status: Texts;
+  before: Records;
+  after: Records;
+}
+
 export interface Error {
   error: string;
   what: string;
@@ -471,6 +523,7 @@ export interface Files {
 export interface FrameColumns {
   rows: number;
   function: Texts;
+  kind: Texts;
   file: Texts;
   line: Numbers;
   module: Texts;
@@ -497,6 +550,7 @@ export interface Group {
   by: string;
   unknown?: boolean;
   function?: string;
+  kind?: string;
   file?: string;
   line?: number;
   module?: string;
@@ -514,6 +568,7 @@ export interface GroupColumns {
   by: Texts;
   unknown: Flags;
   function: Texts;
+  kind: Texts;
   file: Texts;
   line: Numbers;
   module: Texts;
@@ -1017,6 +1072,7 @@ export interface Run {
   live: boolean;
   damage: string;
   programs: RunProgramColumns;
+  levels_unknown?: string[];
 }
 
 export interface RunLevelsColumns {
@@ -1104,6 +1160,7 @@ export interface Session {
   read_only: boolean;
   no_source: boolean;
   runs: SessionRunColumns;
+  unreadable: UnreadableColumns;
 }
 
 export interface SessionRecordingColumns {
@@ -1124,6 +1181,7 @@ export interface SessionRunColumns {
   live: Flags;
   damage: Texts;
   programs: Lists<RunProgramColumns>;
+  levels_unknown: Lists<Texts>;
   recordings: Lists<SessionRecordingColumns>;
   matters: Texts;
   why: Texts;
@@ -1518,6 +1576,13 @@ export interface UnmatchedColumns {
   function: Texts;
   stack: Numbers;
   frames: PathColumn;
+}
+
+export interface UnreadableColumns {
+  rows: number;
+  argument: Texts;
+  what: Texts;
+  do: Texts;
 }
 
 export interface VariableColumns {

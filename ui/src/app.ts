@@ -187,7 +187,9 @@ export class App {
   }
 }
 
+/** The recording that needs no choice. What cannot be read is shown, so there is none beside it. */
 function onlyRecording(runs: Run[]): string | undefined {
+  if (runs.some((run) => run.recordings.length === 0)) return undefined;
   const all = runs.flatMap((run) => run.recordings);
   return all.length === 1 ? all[0]?.id : undefined;
 }

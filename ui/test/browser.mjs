@@ -47,6 +47,7 @@ const session = {
     run: "/rec/make.10.htap", command: ["make", "all"], folder: "/src", started_ns: 1.7e18, damage: "",
     matters: "b", why: "the largest resident set", programs, recordings: ["a", "b", "c", "d"].map((id) => ({ id })),
   }],
+  unreadable: [{ argument: "/rec/cut.htap", what: "/rec/cut.htap: it begins too late", do: "repair it" }],
 };
 const lacks = [{ what: "addresses of blocks", why: "they were not recorded", flag: "--addresses" }];
 const steps = Array.from({ length: 401 }, (_, i) => i);
@@ -61,7 +62,10 @@ const answers = {
   },
   top: {
     rows: hostile.map((name, i) => ({
-      group: { function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x", offset: "" },
+      group: {
+        unknown: false, function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x",
+        offset: "",
+      },
       self: { peak: 4_000_000 >> i, "peak-blocks": 9000 },
     })),
   },
@@ -312,8 +316,21 @@ const tests = {
     await page.close();
   },
 
+  async "what cannot be read is shown beside the recordings"() {
+    const [run] = session.runs;
+    const runs = [{ ...run, programs: programs.slice(0, 1), recordings: [{ id: "a" }] }];
+    special.set("/session", (_, json) => json(200, columns({ ...session, runs })));
+    const page = await open("/"); // which does not lead to the only recording that can be read
+    await has(page, "it begins too late. What to do: repair it.");
+    await has(page, "/rec/cut.htap");
+    await page.getByRole("link", { name: "make" }).click();
+    await has(page, answered);
+    special.clear();
+    await page.close();
+  },
+
   async "a session without recordings says what to do"() {
-    special.set("/session", (_, json) => json(200, columns({ ...session, runs: [] })));
+    special.set("/session", (_, json) => json(200, columns({ ...session, runs: [], unreadable: [] })));
     const page = await open("/");
     await has(page, "heaptap run ./program");
     special.clear();

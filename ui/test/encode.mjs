@@ -1,4 +1,4 @@
-const tables = ["runs", "lacks", "rows", "counts", "marks", "regions"];
+const tables = ["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"];
 
 /**
  * An answer in columns, as the Go package columns writes it, from one in objects. Of empty lists, only those of these

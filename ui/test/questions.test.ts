@@ -33,6 +33,7 @@ test("runs are lists of programs, each with its parent", async () => {
         ["b", "c", "d"],
       ),
     ],
+    unreadable: [{ argument: "bad.htap", what: "bad.htap: it is cut", do: "repair it" }],
   };
   const runs = await askRuns(async (path) => (assert.equal(path, "session"), columns(session)));
   assert.deepEqual(
@@ -40,8 +41,10 @@ test("runs are lists of programs, each with its parent", async () => {
     [
       ["/r/one.htap", "make all", "a", 1],
       ["/r/it's.htap", "make all", "b", 3],
+      ["bad.htap", "", "", 0],
     ],
   );
+  assert.equal(runs[2]?.problem, "bad.htap: it is cut. What to do: repair it.");
   const all = runs.flatMap((r) => r.recordings);
   assert.deepEqual(
     all.map(({ id, parent, command, end, failed }) => [id, parent, command, end, failed]),
@@ -67,6 +70,8 @@ test("runs are lists of programs, each with its parent", async () => {
   ]);
 });
 
+const unknown = false;
+
 const answers: Record<string, object> = {
   about: { sampled: false, merged: false, lacks: [{ what: "addresses", why: "not recorded", flag: "--addresses" }] },
   report: {
@@ -82,9 +87,10 @@ const answers: Record<string, object> = {
   },
   function: {
     rows: [
-      { group: { function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
-      { group: { function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
-      { group: { function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
+      { group: { unknown, function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
+      { group: { unknown, function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
+      { group: { unknown: true, function: "", module: "", offset: "" }, self: { peak: 100, "peak-blocks": 1 } },
+      { group: { unknown, function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
     ],
   },
   line: {
@@ -112,6 +118,7 @@ test("the first answer is put together from several questions, one after the oth
     assert.ok(path.startsWith("r/a%2Fb/"), path);
     const question = questionOf(path);
     asked.push(question);
+    assert.equal(path.includes("fold=true"), path.includes("/top?"), path);
     return columns(answers[question] ?? assert.fail(path));
   }, "a/b");
   assert.deepEqual(asked, ["about", "report", "function", "line"]);
@@ -127,6 +134,7 @@ test("the first answer is put together from several questions, one after the oth
     holders: { value: [
       { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x", bytes: 300, blocks: 3 },
       { name: "x+0x12", file: "", line: 0, module: "/bin/x", bytes: 200, blocks: 2 },
+      { name: "libraries alone, or unknown", file: "", line: 0, module: "", bytes: 100, blocks: 1 },
     ] },
     gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],
     warnings: [

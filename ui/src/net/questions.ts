@@ -19,20 +19,10 @@ import { pathOf } from "./ask.ts";
 import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
 
-/** Lists the recordings. */
+/** Lists the recordings, and what cannot be read. */
 export async function askRuns(ask: Ask): Promise<Run[]> {
   return runsOf(decode<Session>(await ask("session")).answer);
 }
-
-/**
- * Frames that only pass memory on: without them, what they allocate is their callers'. Behind ^, so that no function of
- * the program itself is hidden because of how its name goes on.
- */
-const passing = [
-  "^(_*(GI_+)?x?(m|c|re)alloc|_*(GI_+)?x?strn?dup|operator new|operator new\\[\\])(\\(|$)",
-  "^(g_(malloc|realloc|strdup)|_?Py(Mem|Object)_\\w*(Malloc|Calloc|Realloc))",
-  "^(std|__gnu_cxx|alloc|core|__rustc?|__rdl?_?\\w*)::",
-].join("|");
 
 /** Asks for the first answer about a recording. */
 export async function askFirstAnswer(ask: Ask, recording: string): Promise<FirstAnswer> {
@@ -45,7 +35,8 @@ export async function askFirstAnswer(ask: Ask, recording: string): Promise<First
   const counted = report.totals.events === 0 ? report.counts : undefined;
   if (counted && counted.rows > 0) return { ...ofCounts(about, report, counted), tookMs: performance.now() - begin };
   const metric: MetricName[] = ["peak", "peak-blocks"];
-  const most = { metric, self: true, hide: passing };
+  // Frames that only pass memory on are left out: what they allocate is their callers'. The server knows them.
+  const most = { metric, self: true, fold: true };
   const holders = await part(async () => {
     const functions = await put("top", { ...most, by: "function", limit: 5 });
     return holdersOf(functions, await put("top", { ...most, by: "line", limit: 200 }));
@@ -101,7 +92,23 @@ async function part<T>(ask: () => Promise<T>): Promise<Part<T>> {
 }
 
 export function runsOf(session: Session): Run[] {
-  const { runs } = session;
+  return [...readable(session), ...unreadable(session)];
+}
+
+/** What the user has named and cannot be read: runs without recordings. */
+function unreadable({ unreadable: list }: Session): Run[] {
+  return Array.from({ length: list.rows }, (_, i) => ({
+    path: list.argument.at(i),
+    command: "",
+    startedNs: 0,
+    problem: `${list.what.at(i)}. What to do: ${list.do.at(i)}.`,
+    main: "",
+    mainWhy: "",
+    recordings: [],
+  }));
+}
+
+function readable({ runs }: Session): Run[] {
   return Array.from({ length: runs.rows }, (_, i) => {
     const first = runs.programs.start(i);
     const ids = runs.recordings.of.id;
@@ -197,7 +204,7 @@ function holdersOf({ rows: functions }: Top, { rows: lines }: Top): Holder[] {
     const module = functions.group.module.at(i);
     const line = name === "" ? -1 : (lineOf.get(key(name, module)) ?? -1);
     return {
-      name: name || placeOf(module, functions.group.offset.at(i)),
+      name: functions.group.unknown[i] === 1 ? foldedAway : name || placeOf(module, functions.group.offset.at(i)),
       file: lines.group.file.at(line),
       line: lines.group.line[line] || 0,
       module,
@@ -207,6 +214,9 @@ function holdersOf({ rows: functions }: Top, { rows: lines }: Top): Holder[] {
   });
   return holders.filter(({ bytes }) => bytes > 0);
 }
+
+/** The name of what has no frame but those that are left out, or none at all. */
+const foldedAway = "libraries alone, or unknown";
 
 /** What stands for the name of a function that is not known: python3.11+0x4fea6a. */
 function placeOf(module: string, offset: string): string {

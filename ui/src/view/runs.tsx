@@ -44,7 +44,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
         <Name text={run.command || run.path} />
         <span class="quiet">
           {run.startedNs > 0 && `${moment(run.startedNs)} · `}
-          {plural(run.recordings.length, "program")}
+          {run.recordings.length === 0 ? "cannot be read" : plural(run.recordings.length, "program")}
         </span>
       </h2>
       {run.problem && (
@@ -53,33 +53,35 @@ function RunTable({ app, run }: { app: App; run: Run }) {
         </p>
       )}
       <Start app={app} run={run} />
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">program</th>
-              <th scope="col" class="number">
-                resident peak
-              </th>
-              <td class="wide" aria-hidden="true" />
-              <th scope="col" class="number">
-                live peak
-              </th>
-              <th scope="col" class="number wide">
-                ran for
-              </th>
-              <th scope="col" class="wide">
-                ended
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <RecordingRow key={row.node.id} app={app} run={run} row={row} largest={largest} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {run.recordings.length > 0 && (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">program</th>
+                <th scope="col" class="number">
+                  resident peak
+                </th>
+                <td class="wide" aria-hidden="true" />
+                <th scope="col" class="number">
+                  live peak
+                </th>
+                <th scope="col" class="number wide">
+                  ran for
+                </th>
+                <th scope="col" class="wide">
+                  ended
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((row) => (
+                <RecordingRow key={row.node.id} app={app} run={run} row={row} largest={largest} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
       {shown.length < tree.length && (
         <p>
           <button type="button" class="plain" onClick={() => (all.value = true)}>

@@ -1,0 +1,41 @@
+package profile
+
+import (
+	"sync"
+
+	"github.com/heaptap/heaptap/internal/owncode"
+)
+
+// code says whose code functions are. Copies of a profile share it.
+type code struct {
+	mu   sync.Mutex
+	fold *Folding
+}
+
+// SetCode says by which rules functions are the user's own.
+func (p *Profile) SetCode(rules owncode.Rules) { p.code = &code{fold: p.NewFolding(rules, false)} }
+
+// Kind says whose code a function is, as Folding.Function does; false if SetCode was not called. It is safe for
+// concurrent use.
+func (p *Profile) Kind(name, module string) (kind owncode.Kind, known bool) {
+	if p.code == nil {
+		return owncode.Other, false
+	}
+	p.code.mu.Lock()
+	defer p.code.mu.Unlock()
+	return p.code.fold.Function(name, module), true
+}
+
+// Kinds yields all functions with their kinds. The module and the name of a function are those of its frames; either
+// may be "". It is safe for concurrent use.
+func (p *Profile) Kinds(yield func(name, module string, kind owncode.Kind)) {
+	if p.code == nil {
+		return
+	}
+	p.code.mu.Lock()
+	defer p.code.mu.Unlock()
+	p.code.fold.Function("", "")
+	for key, kind := range p.code.fold.functions {
+		yield(key[0], key[1], kind)
+	}
+}
