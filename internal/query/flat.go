@@ -30,7 +30,11 @@ func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 
 // table makes a table of cells.
 func (a *ask) table(c *cells) (*Table, error) {
-	r, err := a.sumsOf(c, fieldsFor(a.Metrics), !a.q.By.ofBlocks()).rows()
+	n, err := a.sumsOf(c, fieldsFor(a.Metrics), !a.q.By.ofBlocks())
+	if err != nil {
+		return nil, err
+	}
+	r, err := n.rows()
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package query
 
 import (
+	"context"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/lru"
@@ -50,10 +50,12 @@ func (q *Query) hidden() string {
 	return "/" + q.Hide.String()
 }
 
-// keptForest is a forest that queries share.
+// keptForest is a forest that queries share. One that is cancelled while it adds to the forest leaves what it has
+// added, and the next one goes on.
 type keptForest struct {
-	mu sync.Mutex
-	f  *forest // locked for adding; queries have copies
+	gate
+	f    *forest // locked for adding; queries have copies
+	done int     // how many stacks of the tally it has
 }
 
 // newForest returns the forest of the stacks of cells. If frames is false, it has the groups of blocks only.
@@ -73,41 +75,51 @@ func emptyForest(a *ask) *forest {
 }
 
 // forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
-func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32) {
-	nodes := make([]int32, n)
+func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32, error) {
+	nodes, w := make([]int32, n), watch{ctx: a.ctx}
 	if a.q.By.ofBlocks() || a.q.Names != nil || a.Reader.Nodes().Len() > maxKeptNodes {
 		f := emptyForest(a)
 		for i := range nodes {
+			if err := w.err(); err != nil {
+				return nil, nil, err
+			}
 			stack, label := leaf(i)
 			nodes[i] = f.leaf(stack, label, frames)
 		}
-		f.index()
-		return f, nodes
+		return f, nodes, f.index(a.ctx)
 	}
 	key := forestKey{s: a.Source, by: a.q.By, hide: a.q.hidden()}
 	k, ok := keptForests.Get(key)
 	if !ok {
-		k = &keptForest{}
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.f == nil {
-		k.f = emptyForest(a)
+		k = &keptForest{gate: newGate(), f: emptyForest(a)}
 		k.f.q = &Query{By: a.q.By, Hide: a.q.Hide}
-		for i := range a.sum.Stacks {
-			k.f.leaf(a.sum.Stacks[i].ID, 0, true)
+		keptForests.Put(key, k, 0) // others wait for it instead of making their own
+	}
+	if err := k.lock(a.ctx); err != nil {
+		return nil, nil, err
+	}
+	defer k.unlock()
+	for ; k.done < len(a.sum.Stacks); k.done++ {
+		if err := w.err(); err != nil {
+			return nil, nil, err
 		}
+		k.f.leaf(a.sum.Stacks[k.done].ID, 0, true)
 	}
 	for i := range nodes {
+		if err := w.err(); err != nil {
+			return nil, nil, err
+		}
 		stack, _ := leaf(i)
 		nodes[i] = k.f.leaf(stack, 0, true)
 	}
 	if len(k.f.first) != len(k.f.parent)+1 {
-		k.f.index()
+		if err := k.f.index(a.ctx); err != nil {
+			return nil, nil, err
+		}
 		keptForests.Put(key, k, k.f.size())
 	}
 	f := *k.f
-	return &f, nodes
+	return &f, nodes, nil
 }
 
 // size returns about how many bytes a forest takes.
@@ -203,32 +215,41 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// index fills in kids, first and outer. It makes new ones: others may read the old ones.
-func (f *forest) index() {
+// index fills in kids, first and outer. It makes new ones, since others may read the old ones. If it is cancelled, it
+// changes nothing.
+func (f *forest) index(ctx context.Context) error {
 	n := int32(len(f.parent))
-	f.first, f.kids = make([]int32, n+1), make([]int32, n)
+	x := *f
+	x.first, x.kids = make([]int32, n+1), make([]int32, n)
 	for i := int32(1); i < n; i++ {
-		f.first[f.parent[i]+1]++
+		x.first[f.parent[i]+1]++
 	}
 	for i := range n {
-		f.first[i+1] += f.first[i]
+		x.first[i+1] += x.first[i]
 	}
-	next := slices.Clone(f.first[:n])
+	next := slices.Clone(x.first[:n])
 	for i := int32(1); i < n; i++ {
 		p := f.parent[i]
-		f.kids[next[p]] = i
+		x.kids[next[p]] = i
 		next[p]++
 	}
-	f.kids = f.kids[:n-1]
-	f.outermost()
+	x.kids = x.kids[:n-1]
+	if err := x.outermost(ctx); err != nil {
+		return err
+	}
+	f.first, f.kids, f.outer = x.first, x.kids, x.outer
+	return nil
 }
 
 // outermost fills in outer. It follows each path from the root, and counts the nodes of each group on it.
-func (f *forest) outermost() {
+func (f *forest) outermost(ctx context.Context) error {
 	on := make([]int32, len(f.groups))
 	f.outer = make([]int32, len(f.parent))
-	todo := slices.Clone(f.below(0))
+	todo, w := slices.Clone(f.below(0)), watch{ctx: ctx}
 	for len(todo) > 0 {
+		if err := w.err(); err != nil {
+			return err
+		}
 		n := todo[len(todo)-1]
 		if n < 0 { // everything below it is done
 			on[f.group[-n]]--
@@ -243,6 +264,7 @@ func (f *forest) outermost() {
 		on[g]++
 		todo = append(todo, f.below(n)...)
 	}
+	return nil
 }
 
 // below returns the nodes below a node.

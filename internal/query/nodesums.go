@@ -30,20 +30,22 @@ func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
 		}
 		n.addUp()
 		a.Total = n.total.Values(0)
-		return n, nil
+		return n, a.ctx.Err()
 	}
 	c, err := a.collect()
 	if err != nil {
 		return nil, err
 	}
-	return a.sumsOf(c, fields, frames), nil
+	return a.sumsOf(c, fields, frames)
 }
 
 // sumsOf adds up cells.
-func (a *ask) sumsOf(c *cells, fields []field, frames bool) *nodeSums {
-	n := &nodeSums{a: a, cells: c}
+func (a *ask) sumsOf(c *cells, fields []field, frames bool) (n *nodeSums, err error) {
+	n = &nodeSums{a: a, cells: c}
 	leaf := func(i int) (stack, label uint32) { return c.list[i].stack, c.list[i].label }
-	n.forest, n.nodes = a.forest(len(c.list), frames, leaf)
+	if n.forest, n.nodes, err = a.forest(len(c.list), frames, leaf); err != nil {
+		return nil, err
+	}
 	each := newSums(fields, len(c.list), a.Sampled)
 	for i := range c.list {
 		each.set(i, &c.list[i].Values)
@@ -52,7 +54,7 @@ func (a *ask) sumsOf(c *cells, fields []field, frames bool) *nodeSums {
 	n.self.addAll(n.nodes, each)
 	n.endAt(n.nodes, func(i int) uint32 { return c.list[i].stack })
 	n.addUp()
-	return n
+	return n, a.ctx.Err()
 }
 
 // addUp makes the totals of the selves.
@@ -127,8 +129,12 @@ func (n *nodeSums) fromSums(fields []field) error {
 		return peak[i-len(live)].Stack
 	}
 	var nodes []int32
-	n.forest, nodes = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
+	var err error
+	n.forest, nodes, err = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
 		func(i int) (uint32, uint32) { return stack(i), 0 })
+	if err != nil {
+		return err
+	}
 	n.endAt(nodes, stack)
 	n.self = newSums(fields, len(n.parent), false)
 	n.addWhole(nodes[:len(whole)], whole)

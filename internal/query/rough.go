@@ -13,7 +13,7 @@ func (s *Source) UseAtlas(a *atlas.Atlas) {
 		s.chart.Store(nil)
 		return
 	}
-	s.chart.Store(&chart{Atlas: a})
+	s.chart.Store(&chart{Atlas: a, gate: newGate()})
 }
 
 // Pixel returns a thousandth of the run, in ns: by so much the ends of a range may move on a timeline that shows all of

@@ -58,7 +58,10 @@ func BenchmarkRough(b *testing.B) {
 	b.Run("tree", func(b *testing.B) {
 		measure(b, func() error { _, err := TopDown(b.Context(), s, ask(Live), Trim{Share: .001}); return err })
 	})
-	index := s.chart.Load().grouped(s, &Query{})
+	index, err := s.chart.Load().grouped(b.Context(), s, &Query{})
+	if err != nil {
+		b.Fatal(err)
+	}
 	groups, widest := index.groups, 0
 	for i := range groups {
 		if len(index.ranks[i]) > len(index.ranks[widest]) {
