@@ -57,7 +57,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
-		atlases: atlases{o.Atlases, make(chan struct{}, 1)}, mux: http.NewServeMux()}
+		atlases: atlases{o.Atlases, make(chan struct{}, 1), make(chan struct{}, 1)}, mux: http.NewServeMux()}
 	shelf.made = func(opened *opened) { a.workers.Go(func() { a.chart(opened) }) }
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
@@ -9,10 +10,6 @@ import (
 
 // maxAtlasBytes bounds the atlases of all open recordings together.
 const maxAtlasBytes = 128 << 20
-
-// mostPrepared is of how many events a recording may be for its timelines to be prepared in the background, which
-// decodes all of them: some seconds of a processor.
-const mostPrepared = 200_000_000
 
 // States of an opened recording's atlas.
 const (
@@ -24,8 +21,9 @@ const (
 // atlases makes the atlases of recordings that were opened, one at a time, in the background: that takes from a tenth
 // of a second to some seconds. Until one is there, its recording's questions are answered exactly.
 type atlases struct {
-	cache *atlas.Cache // nil: they are not kept
-	turn  chan struct{}
+	cache  *atlas.Cache // nil: they are not kept
+	turn   chan struct{}
+	levels chan struct{} // the turn to prepare timelines, which takes up to half a minute of one processor
 }
 
 // chart gives an opened recording its atlas.
@@ -41,12 +39,13 @@ func (a *API) chart(o *opened) {
 	}
 	select {
 	case a.atlases.turn <- struct{}{}:
-		defer func() { <-a.atlases.turn }()
 	case <-o.closed:
 		return
 	case <-a.ctx.Done():
 		return
 	}
+	done := sync.OnceFunc(func() { <-a.atlases.turn })
+	defer done()
 	if !a.shelf.keep(o) {
 		return // it was closed meanwhile
 	}
@@ -57,9 +56,28 @@ func (a *API) chart(o *opened) {
 		return
 	}
 	a.shelf.giveAtlas(o, made)
-	if o.source.Profile.Totals.Events <= mostPrepared {
-		_ = query.PrepareTimeline(a.ctx, o.source, nil) // without it, exact timelines take longer
+	done()
+	a.prepareTimeline(o)
+}
+
+// prepareTimeline has an opened recording know what exact timelines need, which else take longer. It ends when the
+// recording is to be closed.
+func (a *API) prepareTimeline(o *opened) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	select {
+	case a.atlases.levels <- struct{}{}:
+		defer func() { <-a.atlases.levels }()
+	case <-ctx.Done():
+		return
 	}
+	_ = query.PrepareTimeline(ctx, o.source, a.atlases.cache, func(int, int) {
+		if a.shelf.keep(o) {
+			a.shelf.release(o)
+		} else {
+			cancel()
+		}
+	})
 }
 
 // keep uses a recording that is open, and reports whether it is.

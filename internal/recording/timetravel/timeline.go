@@ -93,11 +93,11 @@ func (l *Timeline) Steps(ctx context.Context, r *recording.Reader, from, to uint
 	return w.steps(), w.rough, errors.Join(w.damage...)
 }
 
-// Prepare reads all blocks of events that it does not know yet. progress, which may be nil, gets how many of how many
-// are done.
-func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) error {
+// Prepare reads all blocks of events that it does not know yet, one after the other, so that questions have the other
+// processors. It returns how many it has read. progress, which may be nil, gets how many of how many are done.
+func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) (int, error) {
 	if err := r.NeedEvents(); err != nil {
-		return err
+		return 0, err
 	}
 	blocks := r.EventBlocks()
 	var list []int
@@ -106,14 +106,20 @@ func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress fu
 			list = append(list, i)
 		}
 	}
-	return inorder.Do(ctx, len(list), func(k int, _ *atomic.Bool) (func(), error) {
-		_, err := l.readBlock(blocks, list[k], nil, nil)
-		return func() {
-			if progress != nil {
-				progress(k+1, len(list))
+	for k, i := range list {
+		if err := ctx.Err(); err != nil {
+			return k, err
+		}
+		if l.of(blocks.Head(i).FirstEvent).list == nil { // else a question has read it meanwhile
+			if _, err := l.readBlock(blocks, i, nil, nil); err != nil {
+				return k, err
 			}
-		}, err
-	})
+		}
+		if progress != nil {
+			progress(k+1, len(list))
+		}
+	}
+	return len(list), nil
 }
 
 // of returns what is known of the block with that first event.
@@ -168,7 +174,7 @@ func (b *blockLevels) thin(n int) *blockLevels {
 func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64, cuts []uint64) (
 	[]recording.Level, error) {
 	h := blocks.Head(i)
-	left := min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels)
+	left := keptLevels(blocks)
 	known := blockLevels{dense: len(times) > 0}
 	lines := uint64(left / 2) // of the grid, in each direction
 	if known.dense {
