@@ -27,6 +27,7 @@ type forest struct {
 	kids  []int32 // the nodes below each node,
 	first []int32 // which begin here in kids, and end where those of the next node begin
 	outer []int32 // of each node: the nearest node, this one or above, that no node of its group is above; 0: none
+	top   []int32 // of each node that is its own outer: its group; else -1
 }
 
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
@@ -125,7 +126,7 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 // size returns about how many bytes a forest takes.
 func (f *forest) size() int64 {
 	n := int64(unsafe.Sizeof(Group{})) * 3 * int64(len(f.groups)) // twice in ids, on average
-	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer))
+	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer)+cap(f.top))
 	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
 	for _, list := range f.pcs {
 		n += 64 + 4*int64(cap(list))
@@ -215,7 +216,7 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// index fills in kids, first and outer. It makes new ones, since others may read the old ones. If it is cancelled, it
+// index fills in kids, first, outer and top. It makes new ones, since others may read the old ones. If it is cancelled, it
 // changes nothing.
 func (f *forest) index(ctx context.Context) error {
 	n := int32(len(f.parent))
@@ -237,14 +238,17 @@ func (f *forest) index(ctx context.Context) error {
 	if err := x.outermost(ctx); err != nil {
 		return err
 	}
-	f.first, f.kids, f.outer = x.first, x.kids, x.outer
+	f.first, f.kids, f.outer, f.top = x.first, x.kids, x.outer, x.top
 	return nil
 }
 
-// outermost fills in outer. It follows each path from the root, and counts the nodes of each group on it.
+// outermost fills in outer and top. It follows each path from the root, and counts the nodes of each group on it.
 func (f *forest) outermost(ctx context.Context) error {
 	on := make([]int32, len(f.groups))
-	f.outer = make([]int32, len(f.parent))
+	f.outer, f.top = make([]int32, len(f.parent)), make([]int32, len(f.parent))
+	for i := range f.top {
+		f.top[i] = -1
+	}
 	todo, w := slices.Clone(f.below(0)), watch{ctx: ctx}
 	for len(todo) > 0 {
 		if err := w.err(); err != nil {
@@ -259,7 +263,7 @@ func (f *forest) outermost(ctx context.Context) error {
 		todo[len(todo)-1] = -n
 		g := f.group[n]
 		if f.outer[n] = f.outer[f.parent[n]]; on[g] == 0 {
-			f.outer[n] = n
+			f.outer[n], f.top[n] = n, g
 		}
 		on[g]++
 		todo = append(todo, f.below(n)...)

@@ -68,6 +68,7 @@ func Draw(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Ou
 		return nil, err
 	}
 	o.Answer = b.n.a.Answer
+	b.n.release()
 	return o, nil
 }
 
