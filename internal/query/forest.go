@@ -17,11 +17,13 @@ type forest struct {
 	groups []Group
 	parent []int32
 	group  []int32 // of each node; -1: of node 0
-	ids    map[Group]int32
-	child  map[[2]int32]int32 // by parent and group
-	node   places             // by label and node of the recording's tree: number of the node plus 1
-	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
+	node   places  // by label and node of the recording's tree: number of the node plus 1
 	path   []uint32
+
+	// What only adding needs, see settle.
+	ids   map[Group]int32
+	child map[[2]int32]int32 // by parent and group
+	pcs   map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
 
 	// What index derives from the nodes.
 	kids  []int32 // the nodes below each node,
@@ -69,10 +71,30 @@ func newForest(a *ask, c *cells, frames bool) *forest {
 }
 
 func emptyForest(a *ask) *forest {
-	f := &forest{s: a.Source, q: a.q, ids: make(map[Group]int32), child: make(map[[2]int32]int32),
-		pcs: make(map[uint32][]int32)}
+	f := &forest{s: a.Source, q: a.q}
 	f.add(-1, -1)
+	f.unsettle()
 	return f
+}
+
+// settle drops what only adding needs, half of the forest's memory, once it has all stacks of a recording.
+func (f *forest) settle() {
+	f.ids, f.child, f.pcs = nil, nil, nil
+	f.parent, f.group = slices.Clone(f.parent), slices.Clone(f.group)
+}
+
+// unsettle makes that anew if there is more to add.
+func (f *forest) unsettle() {
+	if f.child != nil {
+		return
+	}
+	f.ids, f.child, f.pcs = make(map[Group]int32), make(map[[2]int32]int32), make(map[uint32][]int32)
+	for i, g := range f.groups {
+		f.ids[g] = int32(i)
+	}
+	for n := 1; n < len(f.parent); n++ {
+		f.child[[2]int32{f.parent[n], f.group[n]}] = int32(n)
+	}
 }
 
 // forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
@@ -90,10 +112,13 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 		return f, nodes, f.index(a.ctx)
 	}
 	key := forestKey{s: a.Source, by: a.q.By, hide: a.q.hidden()}
+	if key.by == ByStack {
+		key.by = ByLine // as leaf has it
+	}
 	k, ok := keptForests.Get(key)
 	if !ok {
 		k = &keptForest{gate: newGate(), f: emptyForest(a)}
-		k.f.q = &Query{By: a.q.By, Hide: a.q.Hide}
+		k.f.q = &Query{By: key.by, Hide: a.q.Hide}
 		keptForests.Put(key, k, 0) // others wait for it instead of making their own
 	}
 	if err := k.lock(a.ctx); err != nil {
@@ -117,6 +142,9 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 		if err := k.f.index(a.ctx); err != nil {
 			return nil, nil, err
 		}
+		if !a.Reader.Live() {
+			k.f.settle()
+		}
 		keptForests.Put(key, k, k.f.size())
 	}
 	f := *k.f
@@ -125,7 +153,7 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 
 // size returns about how many bytes a forest takes.
 func (f *forest) size() int64 {
-	n := int64(unsafe.Sizeof(Group{})) * 3 * int64(len(f.groups)) // twice in ids, on average
+	n := int64(unsafe.Sizeof(Group{})) * int64(len(f.groups)+2*len(f.ids)) // twice in ids, on average
 	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer)+cap(f.top))
 	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
 	for _, list := range f.pcs {
@@ -167,6 +195,7 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 			return int32(at - 1)
 		}
 	}
+	f.unsettle()
 	at := int32(0)
 	if by.ofBlocks() {
 		if names := f.q.Names; by == ByThread && names != nil {
