@@ -245,8 +245,8 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// index fills in kids, first, outer and top. It makes new ones, since others may read the old ones. If it is cancelled, it
-// changes nothing.
+// index fills in kids, first, outer and top. It makes new ones, since others may read the old ones. If it is cancelled,
+// it changes nothing.
 func (f *forest) index(ctx context.Context) error {
 	n := int32(len(f.parent))
 	x := *f

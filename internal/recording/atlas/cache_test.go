@@ -213,7 +213,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(atlasMagic, id, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if raw, err := decode(b, atlasMagic, id); err == nil {
-			if again, err := decode(encode(atlasMagic, id, raw), atlasMagic, id); err != nil || !bytes.Equal(again, raw) {
+			again, err := decode(encode(atlasMagic, id, raw), atlasMagic, id)
+			if err != nil || !bytes.Equal(again, raw) {
 				t.Errorf("%q, %v", again, err)
 			}
 		}
