@@ -160,8 +160,8 @@ func inMemory() map[string]func(ctx context.Context, s *Source) (any, error) {
 	}
 }
 
-// TestCancelledInMemory: a question that is cancelled anywhere ends with that error, soon, and leaves nothing that would
-// change the next answer.
+// TestCancelledInMemory: a question that is cancelled anywhere ends with that error, soon, and leaves nothing that
+// would change the next answer.
 func TestCancelledInMemory(t *testing.T) {
 	t.Parallel()
 	for name, question := range inMemory() {
