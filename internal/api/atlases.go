@@ -12,10 +12,6 @@ import (
 // maxAtlasBytes bounds the atlases of all open recordings together.
 const maxAtlasBytes = 128 << 20
 
-// mostPrepared is of how many events a recording may be for its timelines to be prepared in the background, which
-// decodes all of them: some seconds of a processor.
-const mostPrepared = 200_000_000
-
 // States of an opened recording's atlas.
 const (
 	atlasComing uint32 = iota // it is being made, or waits for that
@@ -89,7 +85,11 @@ func (a *API) chartNext() bool {
 	w.mu.Unlock()
 	defer a.shelf.release(o)
 	_, _ = guarded(func() (any, error) { // without it, exact timelines take longer
-		return nil, query.PrepareTimeline(ctx, o.source, nil)
+		return nil, query.PrepareTimeline(ctx, o.source, a.atlases.cache, func(int, int) {
+			if a.shelf.isStale(o) {
+				cancel() // it is to be closed
+			}
+		})
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,11 +110,16 @@ func (a *API) makeAtlas(o *opened) {
 		return
 	}
 	a.shelf.giveAtlas(o, made)
-	if o.source.Profile.Totals.Events <= mostPrepared {
-		a.atlases.mu.Lock()
-		defer a.atlases.mu.Unlock()
-		a.atlases.timelines = append(a.atlases.timelines, o)
-	}
+	a.atlases.mu.Lock()
+	defer a.atlases.mu.Unlock()
+	a.atlases.timelines = append(a.atlases.timelines, o)
+}
+
+// isStale reports whether a recording is closed once nobody uses it.
+func (s *shelf) isStale(o *opened) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return o.stale
 }
 
 // takeLatest takes the recording that was asked last from a list, and uses it. Those that were closed leave the list.

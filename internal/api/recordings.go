@@ -489,7 +489,7 @@ func (s *shelf) bytes() (sum int) {
 // sizeOf returns about how many bytes a recording takes while it is open: measured, 400 for each call stack that
 // allocates, and 20 for each node of the calling-context tree; and what its timelines may keep (package timetravel).
 func sizeOf(s *query.Source) int {
-	const levels, ofBlock = 21 << 20, 72 << 10
+	const levels, ofBlock = 13 << 20, 26 << 10
 	return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() + min(levels, ofBlock*s.Reader.EventBlocks().Len())
 }
 

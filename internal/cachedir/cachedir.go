@@ -128,6 +128,9 @@ func private(st fs.FileInfo) error {
 	return nil
 }
 
+// Of returns the same folder for files of another kind. It is closed with this one.
+func (f *Folder) Of(k Kind) *Folder { return &Folder{k, f.dir} }
+
 // Close closes the folder.
 func (f *Folder) Close() { f.dir.Close() }
 

@@ -77,6 +77,9 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	if q.At != nil {
 		a.At = min(*q.At, s.last)
 	}
+	if err := a.stacks.prepare(ctx); err != nil {
+		return nil, err
+	}
 	if err := a.approximate(); err != nil {
 		return nil, err
 	}

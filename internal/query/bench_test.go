@@ -114,7 +114,7 @@ func BenchmarkTimeline(b *testing.B) {
 			}
 		}
 		if !known {
-			if err := PrepareTimeline(b.Context(), s, func(int, int) {}); err != nil {
+			if err := PrepareTimeline(b.Context(), s, nil, func(int, int) {}); err != nil {
 				b.Fatal(err)
 			}
 		}

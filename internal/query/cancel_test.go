@@ -3,6 +3,12 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -73,5 +79,176 @@ func TestCancelledAtOnce(t *testing.T) {
 			context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// wide is a recording of many call stacks.
+func wide(t *testing.T) *Source {
+	t.Helper()
+	r := newRecorder(t)
+	rng := rand.New(rand.NewPCG(1, 3))
+	r.w.Module(event.Module{ID: 1, Path: "/bin/app", Start: 1 << 20, Bias: 1 << 20, Unload: -1})
+	r.thread(0)
+	frames := make(map[uint32][]event.Frame)
+	for id := uint32(1); id <= 1000; id++ {
+		r.w.PC(id, event.PC{Addr: 1<<20 + 16*uint64(id), Module: 1})
+		frames[id] = []event.Frame{{Function: fmt.Sprint("f", id), File: "x.c", Line: id}}
+		r.w.Node(id, event.Node{Parent: rng.Uint32N(id), PC: 1 + rng.Uint32N(1000)})
+	}
+	for id := uint32(1); id <= 1000; id++ {
+		r.now++
+		ref := r.alloc(0, id, 10+rng.Uint64N(90), event.Malloc, 0)
+		if id%2 == 0 {
+			r.free(0, ref, event.FreeFunc, 0)
+		}
+	}
+	return r.source(frames)
+}
+
+// countdown is a context that is cancelled when it is looked at for so many times.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	left   atomic.Int64
+}
+
+func newCountdown(t *testing.T, n int64) *countdown {
+	c := &countdown{}
+	c.Context, c.cancel = context.WithCancel(t.Context())
+	c.left.Store(n)
+	return c
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// inMemory are questions that read no events, but build forests, indexes and outlines. Their answers are comparable.
+func inMemory() map[string]func(ctx context.Context, s *Source) (any, error) {
+	focus := &Query{Focus: regexp.MustCompile("f[1-7]")}
+	outline := func(q *Query, shape Shape, trim Trim) func(ctx context.Context, s *Source) (any, error) {
+		return func(ctx context.Context, s *Source) (any, error) {
+			o, err := Draw(ctx, s, q, shape, trim)
+			if err != nil {
+				return nil, err
+			}
+			return o.Tree(), nil
+		}
+	}
+	curve := func(q *Query, text string) func(ctx context.Context, s *Source) (any, error) {
+		return func(ctx context.Context, s *Source) (any, error) {
+			return CurveOf(ctx, s, q, func(g *Group) bool { return strings.Contains(g.Function, text) })
+		}
+	}
+	return map[string]func(ctx context.Context, s *Source) (any, error){
+		"callees":   outline(&Query{}, Down, Trim{}),
+		"callers":   outline(&Query{}, Up, Trim{Nodes: 500}),
+		"below":     outline(&Query{}, Down, Trim{Below: []string{"f1", "f2"}}),
+		"selected":  outline(focus, Down, Trim{}),
+		"by line":   outline(&Query{By: ByLine}, Down, Trim{}),
+		"own peak":  outline(&Query{Metrics: []Metric{OwnPeak}}, Down, Trim{}),
+		"by thread": outline(&Query{By: ByThread}, Down, Trim{}),
+		"table":     func(ctx context.Context, s *Source) (any, error) { return Flat(ctx, s, &Query{By: ByStack}) },
+		"sandwich": func(ctx context.Context, s *Source) (any, error) {
+			return Sandwich(ctx, s, &Query{}, func(g *Group) bool { return g.Function == "f7" }, Trim{})
+		},
+		"curve":             curve(&Query{}, "3"),
+		"curve of a filter": curve(focus, "3"),
+	}
+}
+
+// TestCancelledInMemory: a question that is cancelled anywhere ends with that error, soon, and leaves nothing that
+// would change the next answer.
+func TestCancelledInMemory(t *testing.T) {
+	t.Parallel()
+	for name, question := range inMemory() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh := wide(t)
+			withAtlas(t, fresh, 100)
+			want, err := question(t.Context(), fresh)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := wide(t)
+			a := withAtlas(t, s, 100)
+			cancelled := 0
+			for n := int64(0); ; n++ {
+				ctx := newCountdown(t, n)
+				got, err := question(ctx, s)
+				if ctx.left.Load() >= 0 {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !reflect.DeepEqual(got, want) {
+						t.Fatal("the answer is another one")
+					}
+					break
+				}
+				if !errors.Is(err, context.Canceled) || ctx.left.Load() < -8 {
+					t.Fatalf("cancelled at look %d: %v after %d more", n, err, -ctx.left.Load())
+				}
+				cancelled++
+				if rest := n % 3; rest == 0 {
+					s.UseAtlas(a)
+				}
+			}
+			if cancelled < 4 {
+				t.Errorf("the context was looked at %d times only", cancelled)
+			}
+		})
+	}
+}
+
+// TestCancelledBesideOthers: some cancel while others wait for the same forest, index or filter.
+func TestCancelledBesideOthers(t *testing.T) {
+	t.Parallel()
+	fresh, s := wide(t), wide(t)
+	withAtlas(t, fresh, 100)
+	withAtlas(t, s, 100)
+	var wg sync.WaitGroup
+	for name, question := range inMemory() {
+		want, err := question(t.Context(), fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range int64(6) {
+			wg.Go(func() {
+				if _, err := question(newCountdown(t, 3*n), s); err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
+				}
+				got, err := question(t.Context(), s)
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: another answer, or %v", name, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// TestGate: whoever waits for a gate leaves when its context is cancelled, though nobody opens it.
+func TestGate(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	if err := g.lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waits := make(chan error)
+	go func() { waits <- g.lock(ctx) }()
+	cancel()
+	if err := <-waits; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	g.unlock()
+	if err := g.lock(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, of a gate that is open", err)
+	}
+	if err := g.lock(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

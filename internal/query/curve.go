@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 )
@@ -34,10 +33,20 @@ func CurveOf(ctx context.Context, s *Source, q *Query, match func(*Group) bool) 
 	}
 	list := []atlas.Ranks{{End: uint32(len(c.Stacks()))}}
 	if match != nil {
-		list = c.grouped(s, q).matching(match)
+		x, err := c.grouped(ctx, s, q)
+		if err == nil {
+			list, err = x.matching(ctx, match)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if f := s.stackFilter(q); f != nil {
-		list = common(list, c.filtered(f))
+		kept, err := c.filtered(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		list = common(list, kept)
 	}
 	sums := make([]atlas.Sums, len(c.Moments()))
 	c.Add(sums, list)
@@ -77,16 +86,21 @@ func curveOf(a *atlas.Atlas, sums []atlas.Sums) *Curve {
 // chart is an atlas, and where groups are on it.
 type chart struct {
 	*atlas.Atlas
-	mu      sync.Mutex
+	gate                  // protects what follows
 	indexes []*groupIndex // the latest one last
 	filter  *stackFilter  // the latest one
 	kept    []atlas.Ranks // what it keeps
 }
 
 // filtered returns the ranks of the stacks that a filter keeps.
-func (c *chart) filtered(f *stackFilter) []atlas.Ranks {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *chart) filtered(ctx context.Context, f *stackFilter) ([]atlas.Ranks, error) {
+	if err := f.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
 	if c.filter != f {
 		c.filter, c.kept = f, nil
 		for rank, id := range c.Stacks() {
@@ -95,7 +109,7 @@ func (c *chart) filtered(f *stackFilter) []atlas.Ranks {
 			}
 		}
 	}
-	return c.kept
+	return c.kept, nil
 }
 
 // appendRank appends a rank, which is larger than those in the list.
@@ -140,30 +154,34 @@ type groupIndex struct {
 const maxIndexes = 4
 
 // grouped returns the index of the query's groups.
-func (c *chart) grouped(s *Source, q *Query) *groupIndex {
+func (c *chart) grouped(ctx context.Context, s *Source, q *Query) (*groupIndex, error) {
 	g := grouping{by: q.By, hide: q.hidden()}
 	if g.by == ByStack {
 		g.by = ByLine
 	}
 	if q.Names != nil {
-		return newGroupIndex(s, c.Atlas, q, g)
+		return newGroupIndex(ctx, s, c.Atlas, q, g)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.indexes, func(x *groupIndex) bool { return x.grouping == g })
-	if i < 0 {
-		c.indexes = append(c.indexes, newGroupIndex(s, c.Atlas, q, g))
+	if err := c.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer c.unlock()
+	if i := slices.IndexFunc(c.indexes, func(x *groupIndex) bool { return x.grouping == g }); i >= 0 {
+		x := c.indexes[i]
+		c.indexes = append(slices.Delete(c.indexes, i, i+1), x)
+		return x, nil
+	}
+	x, err := newGroupIndex(ctx, s, c.Atlas, q, g)
+	if err == nil {
+		c.indexes = append(c.indexes, x)
 		c.indexes = c.indexes[max(0, len(c.indexes)-maxIndexes):]
-		return c.indexes[len(c.indexes)-1]
 	}
-	x := c.indexes[i]
-	c.indexes = append(slices.Delete(c.indexes, i, i+1), x)
-	return x
+	return x, err
 }
 
 // newGroupIndex goes through the tree of the atlas. Of the nodes of a group, the outermost ones count: the others are
 // below them.
-func newGroupIndex(s *Source, a *atlas.Atlas, q *Query, by grouping) *groupIndex {
+func newGroupIndex(ctx context.Context, s *Source, a *atlas.Atlas, q *Query, by grouping) (*groupIndex, error) {
 	x := &groupIndex{grouping: by, stacks: len(a.Stacks())}
 	ids := make(map[Group]int32)
 	id := func(g Group) int32 {
@@ -192,7 +210,11 @@ func newGroupIndex(s *Source, a *atlas.Atlas, q *Query, by grouping) *groupIndex
 	}
 	pcs := make(map[uint32][]int32)
 	named := make([]bool, len(tree)) // whether the node or one above has a group
+	w := watch{ctx: ctx}
 	for i := range tree {
+		if err := w.err(); err != nil {
+			return nil, err
+		}
 		n := &tree[i]
 		list, ok := pcs[n.PC]
 		if !ok {
@@ -209,22 +231,26 @@ func newGroupIndex(s *Source, a *atlas.Atlas, q *Query, by grouping) *groupIndex
 			add(id(unknown), atlas.Ranks{First: n.First, End: n.First + 1})
 		}
 	}
-	return x
+	return x, nil
 }
 
 // matching returns the ranks of the stacks on which there is a group that matches.
-func (x *groupIndex) matching(match func(*Group) bool) []atlas.Ranks {
+func (x *groupIndex) matching(ctx context.Context, match func(*Group) bool) ([]atlas.Ranks, error) {
 	var hits []int
+	w := watch{ctx: ctx}
 	for i := range x.groups {
+		if err := w.err(); err != nil {
+			return nil, err
+		}
 		if match(&x.groups[i]) {
 			hits = append(hits, i)
 		}
 	}
 	switch len(hits) {
 	case 0:
-		return nil
+		return nil, nil
 	case 1:
-		return x.ranks[hits[0]]
+		return x.ranks[hits[0]], nil
 	}
 	// Several groups may be on a stack: of each rank, by how many more of their ranges it is in than the one before.
 	more := make([]int32, x.stacks+1)
@@ -241,5 +267,5 @@ func (x *groupIndex) matching(match func(*Group) bool) []atlas.Ranks {
 			list = appendRank(list, rank)
 		}
 	}
-	return list
+	return list, nil
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ type stackFilter struct {
 	q     *Query
 	none  bool            // no stack counts
 	known []atomic.Uint32 // verdicts on stacks, by id
+	ready atomic.Bool     // all of the tally's stacks have verdicts
 	mu    sync.Mutex      // protects the following fields
 	pcs   map[uint32]mark
 	nodes map[uint32]mark // marks of nodes, callers included
@@ -75,6 +77,23 @@ func (s *Source) stackFilter(q *Query) *stackFilter {
 		pcs:   make(map[uint32]mark), nodes: make(map[uint32]mark)}
 	s.recent.Store(&recentFilter{key, f})
 	return f
+}
+
+// prepare decides on the stacks of the tally, which takes long with many names and patterns: unlike keep, it can be
+// cancelled. A nil filter has nothing to decide.
+func (f *stackFilter) prepare(ctx context.Context) error {
+	if f == nil || f.ready.Load() {
+		return nil
+	}
+	w := watch{ctx: ctx}
+	for i := range f.s.sum.Stacks {
+		if err := w.err(); err != nil {
+			return err
+		}
+		f.keep(f.s.sum.Stacks[i].ID)
+	}
+	f.ready.Store(true)
+	return nil
 }
 
 // keep reports whether a stack counts.

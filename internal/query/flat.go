@@ -30,7 +30,11 @@ func Flat(ctx context.Context, s *Source, q *Query) (*Table, error) {
 
 // table makes a table of cells.
 func (a *ask) table(c *cells) (*Table, error) {
-	r, err := a.sumsOf(c, fieldsFor(a.Metrics), !a.q.By.ofBlocks()).rows()
+	n, err := a.sumsOf(c, fieldsFor(a.Metrics), !a.q.By.ofBlocks())
+	if err != nil {
+		return nil, err
+	}
+	r, err := n.rows()
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +63,7 @@ func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer n.release()
 	return n.rows()
 }
 
@@ -120,14 +125,7 @@ func (r *rows) byGroup() (slots func(n int32) []int32) {
 	r.self = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
 	r.total = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
 	r.self.addAll(n.group, n.self)
-	outer := slices.Clone(n.group)
-	for i := range outer {
-		if n.outer[i] != int32(i) {
-			outer[i] = -1
-		}
-	}
-	outer[0] = -1
-	r.total.addAll(outer, n.total)
+	r.total.addAll(n.top, n.total)
 	return func(at int32) []int32 {
 		list := []int32{n.group[at]}
 		for at = n.outer[at]; at > 0; at = n.outer[n.parent[at]] {

@@ -1,8 +1,8 @@
 package query
 
 import (
+	"context"
 	"slices"
-	"sync"
 	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/lru"
@@ -17,16 +17,19 @@ type forest struct {
 	groups []Group
 	parent []int32
 	group  []int32 // of each node; -1: of node 0
-	ids    map[Group]int32
-	child  map[[2]int32]int32 // by parent and group
-	node   places             // by label and node of the recording's tree: number of the node plus 1
-	pcs    map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
+	node   places  // by label and node of the recording's tree: number of the node plus 1
 	path   []uint32
+
+	// What only adding needs, see settle.
+	ids   map[Group]int32
+	child map[[2]int32]int32 // by parent and group
+	pcs   map[uint32][]int32 // groups of a pc's frames, leaf to root, without hidden ones
 
 	// What index derives from the nodes.
 	kids  []int32 // the nodes below each node,
 	first []int32 // which begin here in kids, and end where those of the next node begin
 	outer []int32 // of each node: the nearest node, this one or above, that no node of its group is above; 0: none
+	top   []int32 // of each node that is its own outer: its group; else -1
 }
 
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
@@ -50,10 +53,12 @@ func (q *Query) hidden() string {
 	return "/" + q.Hide.String()
 }
 
-// keptForest is a forest that queries share.
+// keptForest is a forest that queries share. One that is cancelled while it adds to the forest leaves what it has
+// added, and the next one goes on.
 type keptForest struct {
-	mu sync.Mutex
-	f  *forest // locked for adding; queries have copies
+	gate
+	f    *forest // locked for adding; queries have copies
+	done int     // how many stacks of the tally it has
 }
 
 // newForest returns the forest of the stacks of cells. If frames is false, it has the groups of blocks only.
@@ -66,54 +71,90 @@ func newForest(a *ask, c *cells, frames bool) *forest {
 }
 
 func emptyForest(a *ask) *forest {
-	f := &forest{s: a.Source, q: a.q, ids: make(map[Group]int32), child: make(map[[2]int32]int32),
-		pcs: make(map[uint32][]int32)}
+	f := &forest{s: a.Source, q: a.q}
 	f.add(-1, -1)
+	f.unsettle()
 	return f
 }
 
+// settle drops what only adding needs, half of the forest's memory, once it has all stacks of a recording.
+func (f *forest) settle() {
+	f.ids, f.child, f.pcs = nil, nil, nil
+	f.parent, f.group = slices.Clone(f.parent), slices.Clone(f.group)
+}
+
+// unsettle makes that anew if there is more to add.
+func (f *forest) unsettle() {
+	if f.child != nil {
+		return
+	}
+	f.ids, f.child, f.pcs = make(map[Group]int32), make(map[[2]int32]int32), make(map[uint32][]int32)
+	for i, g := range f.groups {
+		f.ids[g] = int32(i)
+	}
+	for n := 1; n < len(f.parent); n++ {
+		f.child[[2]int32{f.parent[n], f.group[n]}] = int32(n)
+	}
+}
+
 // forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
-func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32) {
-	nodes := make([]int32, n)
+func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32, error) {
+	nodes, w := make([]int32, n), watch{ctx: a.ctx}
 	if a.q.By.ofBlocks() || a.q.Names != nil || a.Reader.Nodes().Len() > maxKeptNodes {
 		f := emptyForest(a)
 		for i := range nodes {
+			if err := w.err(); err != nil {
+				return nil, nil, err
+			}
 			stack, label := leaf(i)
 			nodes[i] = f.leaf(stack, label, frames)
 		}
-		f.index()
-		return f, nodes
+		return f, nodes, f.index(a.ctx)
 	}
 	key := forestKey{s: a.Source, by: a.q.By, hide: a.q.hidden()}
+	if key.by == ByStack {
+		key.by = ByLine // as leaf has it
+	}
 	k, ok := keptForests.Get(key)
 	if !ok {
-		k = &keptForest{}
+		k = &keptForest{gate: newGate(), f: emptyForest(a)}
+		k.f.q = &Query{By: key.by, Hide: a.q.Hide}
+		keptForests.Put(key, k, 0) // others wait for it instead of making their own
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.f == nil {
-		k.f = emptyForest(a)
-		k.f.q = &Query{By: a.q.By, Hide: a.q.Hide}
-		for i := range a.sum.Stacks {
-			k.f.leaf(a.sum.Stacks[i].ID, 0, true)
+	if err := k.lock(a.ctx); err != nil {
+		return nil, nil, err
+	}
+	defer k.unlock()
+	for ; k.done < len(a.sum.Stacks); k.done++ {
+		if err := w.err(); err != nil {
+			return nil, nil, err
 		}
+		k.f.leaf(a.sum.Stacks[k.done].ID, 0, true)
 	}
 	for i := range nodes {
+		if err := w.err(); err != nil {
+			return nil, nil, err
+		}
 		stack, _ := leaf(i)
 		nodes[i] = k.f.leaf(stack, 0, true)
 	}
 	if len(k.f.first) != len(k.f.parent)+1 {
-		k.f.index()
+		if err := k.f.index(a.ctx); err != nil {
+			return nil, nil, err
+		}
+		if !a.Reader.Live() {
+			k.f.settle()
+		}
 		keptForests.Put(key, k, k.f.size())
 	}
 	f := *k.f
-	return &f, nodes
+	return &f, nodes, nil
 }
 
 // size returns about how many bytes a forest takes.
 func (f *forest) size() int64 {
-	n := int64(unsafe.Sizeof(Group{})) * 3 * int64(len(f.groups)) // twice in ids, on average
-	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer))
+	n := int64(unsafe.Sizeof(Group{})) * int64(len(f.groups)+2*len(f.ids)) // twice in ids, on average
+	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer)+cap(f.top))
 	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
 	for _, list := range f.pcs {
 		n += 64 + 4*int64(cap(list))
@@ -154,6 +195,7 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 			return int32(at - 1)
 		}
 	}
+	f.unsettle()
 	at := int32(0)
 	if by.ofBlocks() {
 		if names := f.q.Names; by == ByThread && names != nil {
@@ -203,32 +245,44 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// index fills in kids, first and outer. It makes new ones: others may read the old ones.
-func (f *forest) index() {
+// index fills in kids, first, outer and top. It makes new ones, since others may read the old ones. If it is cancelled,
+// it changes nothing.
+func (f *forest) index(ctx context.Context) error {
 	n := int32(len(f.parent))
-	f.first, f.kids = make([]int32, n+1), make([]int32, n)
+	x := *f
+	x.first, x.kids = make([]int32, n+1), make([]int32, n)
 	for i := int32(1); i < n; i++ {
-		f.first[f.parent[i]+1]++
+		x.first[f.parent[i]+1]++
 	}
 	for i := range n {
-		f.first[i+1] += f.first[i]
+		x.first[i+1] += x.first[i]
 	}
-	next := slices.Clone(f.first[:n])
+	next := slices.Clone(x.first[:n])
 	for i := int32(1); i < n; i++ {
 		p := f.parent[i]
-		f.kids[next[p]] = i
+		x.kids[next[p]] = i
 		next[p]++
 	}
-	f.kids = f.kids[:n-1]
-	f.outermost()
+	x.kids = x.kids[:n-1]
+	if err := x.outermost(ctx); err != nil {
+		return err
+	}
+	f.first, f.kids, f.outer, f.top = x.first, x.kids, x.outer, x.top
+	return nil
 }
 
-// outermost fills in outer. It follows each path from the root, and counts the nodes of each group on it.
-func (f *forest) outermost() {
+// outermost fills in outer and top. It follows each path from the root, and counts the nodes of each group on it.
+func (f *forest) outermost(ctx context.Context) error {
 	on := make([]int32, len(f.groups))
-	f.outer = make([]int32, len(f.parent))
-	todo := slices.Clone(f.below(0))
+	f.outer, f.top = make([]int32, len(f.parent)), make([]int32, len(f.parent))
+	for i := range f.top {
+		f.top[i] = -1
+	}
+	todo, w := slices.Clone(f.below(0)), watch{ctx: ctx}
 	for len(todo) > 0 {
+		if err := w.err(); err != nil {
+			return err
+		}
 		n := todo[len(todo)-1]
 		if n < 0 { // everything below it is done
 			on[f.group[-n]]--
@@ -238,11 +292,12 @@ func (f *forest) outermost() {
 		todo[len(todo)-1] = -n
 		g := f.group[n]
 		if f.outer[n] = f.outer[f.parent[n]]; on[g] == 0 {
-			f.outer[n] = n
+			f.outer[n], f.top[n] = n, g
 		}
 		on[g]++
 		todo = append(todo, f.below(n)...)
 	}
+	return nil
 }
 
 // below returns the nodes below a node.

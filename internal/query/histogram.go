@@ -81,6 +81,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 		return nil, err
 	}
 	h := &d.Histogram
+	h.sumUp()
 	h.Exact, h.Jumps = d.sizes.list, d.jumps.Jumps
 	h.Pairs, h.OtherPairs = d.jumps.pairs.sorted(), d.jumps.pairs.others
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
@@ -98,6 +99,21 @@ type distribution struct {
 	refFrom, refTo uint64 // allocations of the range
 	sizes          sizes
 	jumps          blockJumps
+	step           timeStep // of the latest allocation
+}
+
+// sumUp derives what other fields say in more detail.
+func (h *Histogram) sumUp() {
+	for class := range Classes {
+		h.NeverFreed.add(h.Kept[class])
+		for step := range h.Times {
+			h.Sizes[class].add(h.Times[step][class])
+		}
+		for age, b := range h.Ages[class] {
+			h.Freed[class].add(b)
+			h.Lifetimes[age].add(b)
+		}
+	}
 }
 
 // collect is a collector.
@@ -120,7 +136,6 @@ func (d *distribution) collect(recording.Stretch) (observer, func()) {
 
 func (d *distribution) observe(n, ref uint64, e *event.Event) {
 	if d.refFrom <= ref && ref < d.refTo {
-		move(&d.NeverFreed.Bytes, &d.NeverFreed.Count, e)
 		kept := &d.Kept[bits.Len64(e.Size)]
 		move(&kept.Bytes, &kept.Count, e)
 	}
@@ -130,16 +145,15 @@ func (d *distribution) observe(n, ref uint64, e *event.Event) {
 	blocks, bytes := e.Weight()
 	if e.Kind == event.Free {
 		d.Total.free(e)
-		age := bits.Len64(lifetime(e))
-		d.Lifetimes[age].add(Bucket{blocks, bytes})
-		d.Ages[bits.Len64(e.Size)][age].add(Bucket{blocks, bytes})
-		d.Freed[bits.Len64(e.Size)].add(Bucket{blocks, bytes})
+		d.Ages[bits.Len64(e.Size)][bits.Len64(lifetime(e))].add(Bucket{blocks, bytes})
 		return
 	}
 	d.Total.alloc(e)
 	class := bits.Len64(e.Size)
-	d.Sizes[class].add(Bucket{blocks, bytes})
-	d.Times[d.a.step(e.Time)][class].add(Bucket{blocks, bytes})
+	if e.Time < d.step.from || e.Time >= d.step.to {
+		d.step = d.a.timeStep(e.Time)
+	}
+	d.Times[d.step.number][class].add(Bucket{blocks, bytes})
 	one := SizeCount{Size: e.Size, Count: blocks}
 	if e.Flags&event.HasUsable != 0 && e.Usable >= e.Size {
 		one.Slack = blocks * (e.Usable - e.Size)
@@ -164,6 +178,20 @@ func (a *ask) step(time int64) int {
 	}
 }
 
+// timeStep is a step of HistSteps, and the times for which it is known to be theirs: finding it takes a division.
+type timeStep struct {
+	number   int
+	from, to int64 // to excluded
+}
+
+func (a *ask) timeStep(time int64) timeStep {
+	s := timeStep{number: a.step(time), from: time, to: time}
+	if s.number < HistSteps-1 && time >= a.Begin {
+		s.to = a.StepTime(s.number + 1)
+	}
+	return s
+}
+
 // StepTime returns when a step of HistSteps begins, in ns.
 func (a *Answer) StepTime(step int) int64 {
 	n := int64(step)
@@ -173,13 +201,9 @@ func (a *Answer) StepTime(step int) int64 {
 // add adds the distribution of the next block of events.
 func (d *distribution) add(o *distribution) {
 	d.Total.Add(&o.Total)
-	d.NeverFreed.add(o.NeverFreed)
 	d.jumps.add(&o.jumps)
 	for i := range Classes {
-		d.Sizes[i].add(o.Sizes[i])
-		d.Lifetimes[i].add(o.Lifetimes[i])
 		d.Usable[i].add(o.Usable[i])
-		d.Freed[i].add(o.Freed[i])
 		d.Slack[i].add(o.Slack[i])
 		d.Kept[i].add(o.Kept[i])
 		for k := range Classes {

@@ -20,6 +20,9 @@ func TestHistSteps(t *testing.T) {
 				if got < 0 || got >= HistSteps {
 					t.Fatalf("span %d: time %d is in step %d", span, time, got)
 				}
+				if x := a.timeStep(max(time, 0)); x.number != got || x.to > x.from && a.step(x.to-1) != got {
+					t.Errorf("span %d: time %d is in step %d, and the same are said to be: %+v", span, time, got, x)
+				}
 				if time > a.Begin && time < a.Begin+span &&
 					(time < a.StepTime(got) || got+1 < HistSteps && time >= a.StepTime(got+1)) {
 					t.Errorf("span %d: time %d is in step %d, from %d to %d", span, time, got, a.StepTime(got),

@@ -26,7 +26,9 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 	groups, of := n.groups, n.group
 	var tables []*Table
 	for _, j := range joins {
-		n.forest = joined(groups, of, n.forest, j)
+		if n.forest, err = joined(ctx, groups, of, n.forest, j); err != nil {
+			return nil, err
+		}
 		rows, err := n.rows()
 		if err != nil {
 			return nil, err
@@ -42,7 +44,7 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 var unwanted = Group{By: byCount}
 
 // joined returns the forest with the groups that a Join returns for those given.
-func joined(groups []Group, of []int32, f *forest, j Join) *forest {
+func joined(ctx context.Context, groups []Group, of []int32, f *forest, j Join) (*forest, error) {
 	g := *f
 	g.groups, g.ids = nil, make(map[Group]int32)
 	g.id(unwanted)
@@ -58,8 +60,7 @@ func joined(groups []Group, of []int32, f *forest, j Join) *forest {
 			g.group[n] = to[old]
 		}
 	}
-	g.outermost()
-	return &g
+	return &g, g.outermost(ctx)
 }
 
 // Place is a function and a file in which it has code on a call stack. Either is "" if it is unknown.

@@ -6,6 +6,7 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
+	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // nodeSums are the values of what a query selects, by node of a forest.
@@ -30,35 +31,67 @@ func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
 		}
 		n.addUp()
 		a.Total = n.total.Values(0)
-		return n, nil
+		return n, a.ctx.Err()
 	}
 	c, err := a.collect()
 	if err != nil {
 		return nil, err
 	}
-	return a.sumsOf(c, fields, frames), nil
+	return a.sumsOf(c, fields, frames)
 }
 
 // sumsOf adds up cells.
-func (a *ask) sumsOf(c *cells, fields []field, frames bool) *nodeSums {
-	n := &nodeSums{a: a, cells: c}
+func (a *ask) sumsOf(c *cells, fields []field, frames bool) (n *nodeSums, err error) {
+	n = &nodeSums{a: a, cells: c}
 	leaf := func(i int) (stack, label uint32) { return c.list[i].stack, c.list[i].label }
-	n.forest, n.nodes = a.forest(len(c.list), frames, leaf)
+	if n.forest, n.nodes, err = a.forest(len(c.list), frames, leaf); err != nil {
+		return nil, err
+	}
 	each := newSums(fields, len(c.list), a.Sampled)
 	for i := range c.list {
 		each.set(i, &c.list[i].Values)
 	}
-	n.self = newSums(fields, len(n.parent), a.Sampled)
+	n.begin(fields, a.Sampled)
 	n.self.addAll(n.nodes, each)
 	n.endAt(n.nodes, func(i int) uint32 { return c.list[i].stack })
 	n.addUp()
-	return n
+	return n, a.ctx.Err()
 }
 
 // addUp makes the totals of the selves.
 func (n *nodeSums) addUp() {
-	n.total = n.self.clone()
+	n.total = &Sums{fields: n.self.fields, variances: slices.Clone(n.self.variances)}
+	for _, col := range n.self.cols {
+		all := columns.get(len(col))
+		copy(all, col)
+		n.total.cols = append(n.total.cols, all)
+	}
 	n.total.addUp(n.parent)
+}
+
+// columns pools columns by node. They have megabytes, and a question needs them for a moment.
+var columns pool[uint64]
+
+// begin begins the selves, all 0.
+func (n *nodeSums) begin(fields []field, estimated bool) {
+	n.self = newSums(fields, 0, false)
+	for k := range n.self.cols {
+		n.self.cols[k] = columns.get(len(n.parent))
+		clear(n.self.cols[k])
+	}
+	if estimated {
+		n.self.variances = make([]*tally.Variances, len(n.parent))
+	}
+}
+
+// release gives the memory of the sums back, which nobody may use any more.
+func (n *nodeSums) release() {
+	for _, s := range []*Sums{n.self, n.total} {
+		for _, col := range s.cols {
+			columns.put(col)
+		}
+		s.cols = nil
+	}
 }
 
 // endAt notes which stacks end at nodes.
@@ -80,7 +113,7 @@ func (a *ask) sumsOfStacks() bool {
 }
 
 // fromSums adds up the tally or summaries, and what was live at the moments of the query.
-func (n *nodeSums) fromSums(fields []field) error {
+func (n *nodeSums) fromSums(fields []field) (err error) {
 	a := n.a
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
@@ -97,7 +130,10 @@ func (n *nodeSums) fromSums(fields []field) error {
 		if err != nil {
 			return err
 		}
-		changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
+		defer changeLists.put(list)
+		if changes = list; a.stacks != nil {
+			changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
+		}
 	}
 	leave := func(l timetravel.Live) bool { return !a.stacks.keep(l.Stack) }
 	if a.q.wants(Live, LiveBlocks) && !(counted && a.At == a.last) {
@@ -127,10 +163,13 @@ func (n *nodeSums) fromSums(fields []field) error {
 		return peak[i-len(live)].Stack
 	}
 	var nodes []int32
-	n.forest, nodes = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
+	n.forest, nodes, err = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
 		func(i int) (uint32, uint32) { return stack(i), 0 })
+	if err != nil {
+		return err
+	}
 	n.endAt(nodes, stack)
-	n.self = newSums(fields, len(n.parent), false)
+	n.begin(fields, false)
 	n.addWhole(nodes[:len(whole)], whole)
 	nodes = nodes[len(whole):]
 	n.addChanges(nodes[:len(changes)], changes)

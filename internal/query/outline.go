@@ -60,11 +60,15 @@ func Draw(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Ou
 	if err != nil {
 		return nil, err
 	}
-	o := b.outline(shape, trim)
+	o, err := b.outline(shape, trim)
+	if err != nil {
+		return nil, err
+	}
 	if err := b.ownPeaks(o); err != nil {
 		return nil, err
 	}
 	o.Answer = b.n.a.Answer
+	b.n.release()
 	return o, nil
 }
 
@@ -99,7 +103,7 @@ func newBuilder(ctx context.Context, s *Source, q *Query, more ...field) (*build
 	return &builder{n: n, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
 }
 
-func (b *builder) outline(shape Shape, trim Trim) *Outline {
+func (b *builder) outline(shape Shape, trim Trim) (*Outline, error) {
 	if shape == Down {
 		return b.downwards([]int32{0}, trim)
 	}
@@ -113,7 +117,7 @@ func (b *builder) outline(shape Shape, trim Trim) *Outline {
 }
 
 // downwards makes the tree of everything below some nodes of the forest together.
-func (b *builder) downwards(from []int32, trim Trim) *Outline {
+func (b *builder) downwards(from []int32, trim Trim) (*Outline, error) {
 	x := b.explorer(trim, b.n.total)
 	for _, n := range from {
 		x.items = append(x.items, item{n, n})
@@ -123,7 +127,7 @@ func (b *builder) downwards(from []int32, trim Trim) *Outline {
 
 // upwards makes the tree of the paths from nodes of the forest to its root. deep says that a node's values include
 // those below it.
-func (b *builder) upwards(list []item, deep bool, trim Trim) *Outline {
+func (b *builder) upwards(list []item, deep bool, trim Trim) (*Outline, error) {
 	if trim.Depth == 0 && trim.Nodes == 0 {
 		trim.Depth = b.stepLimit(list)
 	}
@@ -196,10 +200,13 @@ func (b *builder) explorer(trim Trim, values *Sums) *explorer {
 }
 
 // run makes the outline of all items.
-func (x *explorer) run() *Outline {
+func (x *explorer) run() (*Outline, error) {
 	root := branch{to: int32(len(x.items)), parent: -1, group: -1}
 	for _, name := range x.trim.Below {
-		root = x.follow(root, name)
+		var err error
+		if root, err = x.follow(root, name); err != nil {
+			return nil, err
+		}
 	}
 	root.parent, root.level = -1, 0
 	if m := x.b.n.a.Metrics[0]; m != OwnPeak && m != Recycling {
@@ -210,21 +217,28 @@ func (x *explorer) run() *Outline {
 		limit = math.MaxInt32
 	}
 	x.waiting.push(root)
+	w := watch{ctx: x.b.n.a.ctx}
 	for len(x.waiting) > 0 && len(x.out.Parent) < limit {
+		if err := w.err(); err != nil {
+			return nil, err
+		}
 		x.add(x.waiting.pop())
 	}
 	for i := range x.waiting {
 		x.fold(&x.waiting[i])
 	}
-	return x.out
+	return x.out, w.ctx.Err()
 }
 
 // follow returns the branch with a name that counts most: of those directly below another one or, if none of them has
 // it, of all below, since few users know what is above main. It has no items and no group if there is none.
-func (x *explorer) follow(at branch, name string) branch {
-	best := branch{group: -1}
+func (x *explorer) follow(at branch, name string) (branch, error) {
+	best, w := branch{group: -1}, watch{ctx: x.b.n.a.ctx}
 	waiting := branches{at}
 	for direct := true; len(waiting) > 0 && (best.group < 0 || waiting[0].rank > best.rank); direct = false {
+		if err := w.err(); err != nil {
+			return best, err
+		}
 		from := waiting.pop()
 		_, parts := x.split(&from)
 		for _, p := range parts {
@@ -242,7 +256,7 @@ func (x *explorer) follow(at branch, name string) branch {
 			break
 		}
 	}
-	return best
+	return best, nil
 }
 
 // add adds a branch to the outline, and those below it to the ones that wait.

@@ -12,6 +12,7 @@ import (
 // peaks determines own peaks. A group's own peak is not the sum of those of its stacks, which may be at different
 // moments. So the levels of all groups are followed from event to event, unless each group has one stack only.
 type peaks struct {
+	watch
 	a     *ask
 	c     *cells
 	nodes []int32               // of the cells
@@ -30,7 +31,7 @@ var errDeep = errors.New("the call stacks are too many and too deep for the own 
 	"metrics, or for top --by stack")
 
 func newPeaks(a *ask, c *cells, nodes []int32, slots func(n int32) []int32) *peaks {
-	return &peaks{a: a, c: c, nodes: nodes, slots: slots}
+	return &peaks{watch: watch{ctx: a.ctx}, a: a, c: c, nodes: nodes, slots: slots}
 }
 
 // want requests the own peak of the next number, to be stored in v.
@@ -125,11 +126,14 @@ func (l levels) move(list []int32, e *event.Event, counts bool) {
 
 // merge finds values in which the same cells count, as with a program's outermost functions: they share one level. It
 // returns the level of each value and the number of levels. The lists of the cells hold levels afterwards.
-func (p *peaks) merge() (of []int32, n int) {
+func (p *peaks) merge() (of []int32, n int, err error) {
 	of = make([]int32, len(p.out))
 	next := int32(1)
 	split := make(map[int32]int32) // separates values in which the cell counts from the others
 	for _, list := range p.list {
+		if err := p.err(); err != nil {
+			return nil, 0, err
+		}
 		clear(split)
 		for _, s := range list {
 			to, ok := split[of[s]]
@@ -156,7 +160,7 @@ func (p *peaks) merge() (of []int32, n int) {
 		slices.Sort(levels)
 		p.list[i] = slices.Compact(levels)
 	}
-	return of, len(number)
+	return of, len(number), nil
 }
 
 // follow goes through the events. Levels begin at 0 in each block of events.
@@ -168,7 +172,10 @@ func (p *peaks) follow(all int32) error {
 			return err
 		}
 	}
-	of, n := p.merge()
+	of, n, err := p.merge()
+	if err != nil {
+		return err
+	}
 	sum, began := make(levels, n), false
 	begin := a.From
 	if a.perBlock {
@@ -189,7 +196,7 @@ func (p *peaks) follow(all int32) error {
 	if err := a.prepare(begin, a.To); err != nil {
 		return err
 	}
-	err := a.scan(begin, a.To, 0, func(b recording.Stretch) (observer, func()) {
+	err = a.scan(begin, a.To, 0, func(b recording.Stretch) (observer, func()) {
 		label := a.labeler(b)
 		part := make(levels, n)
 		before := b.First < a.From && begin < a.From
@@ -242,6 +249,9 @@ func (p *peaks) follow(all int32) error {
 
 // of returns the numbers of all values in which a cell counts.
 func (p *peaks) of(cell int, all int32) ([]int32, error) {
+	if err := p.err(); err != nil {
+		return nil, err
+	}
 	if p.list[cell] == nil {
 		p.list[cell] = append(p.slots(p.nodes[cell]), all)
 		if p.sum += len(p.list[cell]); p.sum > maxSlots {

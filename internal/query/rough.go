@@ -13,7 +13,7 @@ func (s *Source) UseAtlas(a *atlas.Atlas) {
 		s.chart.Store(nil)
 		return
 	}
-	s.chart.Store(&chart{Atlas: a})
+	s.chart.Store(&chart{Atlas: a, gate: newGate()})
 }
 
 // Pixel returns a thousandth of the run, in ns: by so much the ends of a range may move on a timeline that shows all of
@@ -125,10 +125,13 @@ func (a *ask) around(cut uint64) (earliest, latest int64) {
 	return blocks.Begin(i), blocks.End(i)
 }
 
-// changes returns what happened in the range at each stack.
+// changeLists pools what changes returns.
+var changeLists pool[recording.Change]
+
+// changes returns what happened in the range at each stack. Whoever no longer needs the list may put it back.
 func (a *ask) changes() ([]recording.Change, error) {
 	if a.moved != nil {
-		return a.moved.Changes(a.moved.from, a.moved.to), nil
+		return a.moved.AppendChanges(changeLists.get(len(a.moved.Stacks()))[:0], a.moved.from, a.moved.to), nil
 	}
 	sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
 	return sum.List(), err

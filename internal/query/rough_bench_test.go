@@ -58,7 +58,22 @@ func BenchmarkRough(b *testing.B) {
 	b.Run("tree", func(b *testing.B) {
 		measure(b, func() error { _, err := TopDown(b.Context(), s, ask(Live), Trim{Share: .001}); return err })
 	})
-	index := s.chart.Load().grouped(s, &Query{})
+	b.Run("tree-2000", func(b *testing.B) { // as the web app asks
+		measure(b, func() error { _, err := Draw(b.Context(), s, ask(Bytes), Down, Trim{Nodes: 2000}); return err })
+	})
+	b.Run("page-200", func(b *testing.B) {
+		measure(b, func() error {
+			l, err := List(b.Context(), s, ask(Bytes))
+			if err == nil {
+				_, err = l.Page(PageOf{Order: Order{Query: true}, Limit: 200})
+			}
+			return err
+		})
+	})
+	index, err := s.chart.Load().grouped(b.Context(), s, &Query{})
+	if err != nil {
+		b.Fatal(err)
+	}
 	groups, widest := index.groups, 0
 	for i := range groups {
 		if len(index.ranks[i]) > len(index.ranks[widest]) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
@@ -87,9 +88,10 @@ func Timeline(ctx context.Context, s *Source, q *Query, n int, rough bool) (*Pro
 	return t, nil
 }
 
-// PrepareTimeline reads what exact timelines need, so that they come at once, too.
-func PrepareTimeline(ctx context.Context, s *Source, progress func(done, total int)) error {
-	return s.timeline.Prepare(ctx, s.Reader, progress)
+// PrepareTimeline reads what exact timelines need, so that they come at once, too. The cache, which may be nil, keeps
+// it for the next time.
+func PrepareTimeline(ctx context.Context, s *Source, cache *atlas.Cache, progress func(done, total int)) error {
+	return cache.PrepareTimeline(ctx, s.Reader, &s.timeline, progress)
 }
 
 func (t *ProcessTimeline) make(n int) {

@@ -35,7 +35,7 @@ func TestProcessTimeline(t *testing.T) {
 			})
 		}
 		asking.Go(func() {
-			if err := PrepareTimeline(t.Context(), s, func(done, total int) {
+			if err := PrepareTimeline(t.Context(), s, nil, func(done, total int) {
 				if done > total {
 					t.Errorf("%d of %d", done, total)
 				}

@@ -133,8 +133,12 @@ func DrawSandwich(ctx context.Context, s *Source, q *Query, match func(*Group) b
 	for i, node := range outer {
 		list[i] = item{node, n.parent[node]}
 	}
-	t.Callees = b.downwards(outer, trim)
-	t.Callers = b.upwards(list, true, trim)
+	if t.Callees, err = b.downwards(outer, trim); err != nil {
+		return nil, err
+	}
+	if t.Callers, err = b.upwards(list, true, trim); err != nil {
+		return nil, err
+	}
 	x := &explorer{b: b, out: &Outline{}}
 	x.want(selves, 0, false, at)
 	if err := b.ownPeaks(t.Callers, t.Callees); err != nil {

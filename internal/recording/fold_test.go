@@ -176,7 +176,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-func openSieve(t *testing.T, f *sieve) *recording.Reader {
+func openSieve(t testing.TB, f *sieve) *recording.Reader {
 	size, _ := f.measure()
 	r, err := recording.NewReader(f, size, "a.htap")
 	if err != nil {

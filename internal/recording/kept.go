@@ -9,7 +9,7 @@ import (
 
 // keptBytes is how much of what questions decode stays in memory for the next ones, of all recordings of this process
 // together: whoever drags the ends of a range asks of the same blocks again and again.
-const keptBytes = 64 << 20
+const keptBytes = 40 << 20
 
 // kept has what was decoded.
 var kept = lru.New[keptKey, any](keptBytes)

@@ -87,8 +87,18 @@ func TestTimeline(t *testing.T) {
 				from, to = 0, uint64(len(m))
 			}
 			if question == 20 {
-				if err := line.Prepare(t.Context(), r, func(int, int) {}); err != nil {
+				if _, err := line.Prepare(t.Context(), r, func(int, int) {}); err != nil {
 					t.Fatal(err)
+				}
+			}
+			if question == 24 { // what a file keeps of it says the same
+				contents := line.Append(nil, r)
+				line = timetravel.Timeline{}
+				if err := line.Restore(contents, r); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := line.Prepare(t.Context(), r, nil); n != 0 || err != nil {
+					t.Fatalf("seed %d: %d blocks were not kept: %v", seed, n, err)
 				}
 			}
 			n := 1 + rng.IntN(40)
@@ -271,7 +281,7 @@ func TestTimelineCancelled(t *testing.T) {
 	r := recorded(t, rng, events, event.Process{}, recording.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var line timetravel.Timeline
-	err := line.Prepare(ctx, r, func(int, int) { cancel() })
+	_, err := line.Prepare(ctx, r, func(int, int) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -281,4 +291,49 @@ func TestTimelineCancelled(t *testing.T) {
 		context.Canceled) {
 		t.Fatal(err)
 	}
+}
+
+// FuzzRestore: whatever a file of levels has, it is refused, or a timeline can be asked anything.
+func FuzzRestore(f *testing.F) {
+	events := (&program{threads: 1, stacks: 5, window: 30, burst: 4, lifo: .5, tick: 5}).run(1, 300)
+	w := newSieve()
+	out, err := recording.NewWriter(w, "a.htap", event.Process{PID: 1}, recording.Options{})
+	for i := range events {
+		if err == nil {
+			err = out.Event(&events[i])
+		}
+		if err == nil && i%50 == 49 {
+			err = out.Flush()
+		}
+	}
+	if err == nil {
+		err = out.Finish(recording.Ending{})
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	r := openSieve(f, w)
+	var line timetravel.Timeline
+	if _, err := line.Prepare(f.Context(), r, nil); err != nil {
+		f.Fatal(err)
+	}
+	whole := line.Append(nil, r)
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, contents []byte) {
+		var line timetravel.Timeline
+		_ = line.Restore(contents, r)
+		_, last := r.Cuts()
+		end := events[len(events)-1].Time
+		for _, n := range []int64{1, 40} {
+			times := make([]int64, n+1)
+			for i := range times {
+				times[i] = end * int64(i) / n
+			}
+			if _, _, err := line.Steps(t.Context(), r, 0, last, times, timetravel.Precision{Least: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }

@@ -95,7 +95,11 @@ func (a *Atlas) Peak(from, to int) (moment int, ok bool) {
 
 // Changes returns what happened between two moments at each stack, without Top, in no particular order.
 func (a *Atlas) Changes(from, to int) []recording.Change {
-	list := make([]recording.Change, 0, len(a.stacks))
+	return a.AppendChanges(make([]recording.Change, 0, len(a.stacks)), from, to)
+}
+
+// AppendChanges appends them to a list.
+func (a *Atlas) AppendChanges(list []recording.Change, from, to int) []recording.Change {
 	list = a.small.changes(a.stacks, uint16(from), uint16(to), list)
 	list = a.medium.changes(a.stacks, uint16(from), uint16(to), list)
 	return a.large.changes(a.stacks, uint16(from), uint16(to), list)

@@ -19,36 +19,42 @@ import (
 )
 
 const (
-	magic      = "heaptap atlas 1\n"
-	headLength = len(magic) + sha256.Size + 4
+	atlasMagic  = "heaptap atlas 1\n"
+	levelsMagic = "heaptap level 1\n"
+	headLength  = len(atlasMagic) + sha256.Size + 4
 
 	// DefaultLimit bounds the files of all atlases together.
 	DefaultLimit = 256 << 20
+	// levelsLimit bounds those of all levels.
+	levelsLimit = 64 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-var kind = cachedir.Kind{What: "atlases", Suffix: ".atlas"}
+var (
+	atlasKind  = cachedir.Kind{What: "atlases", Suffix: ".atlas"}
+	levelsKind = cachedir.Kind{What: "levels", Suffix: ".levels"}
+)
 
-// Cache keeps atlases in the files of a folder, so that each recording's is made once. A nil Cache keeps nothing. A
-// file that is damaged is replaced.
-type Cache struct{ dir *cachedir.Folder }
+// Cache keeps atlases in the files of a folder, so that each recording's is made once, and the levels of timelines
+// beside them. A nil Cache keeps nothing. A file that is damaged is replaced.
+type Cache struct{ dir, levels *cachedir.Folder }
 
 // Dir returns the folder for atlases below the user's cache folder, "" if the user has none.
 func Dir() string { return cachedir.Path("atlases") }
 
 // OpenCache opens the cache in a folder, and makes the folder if it is missing. It fails if the folder belongs to
 // another user or others may write to it.
-func OpenCache(dir string) (*Cache, error) { return cacheIn(kind.Open(dir)) }
+func OpenCache(dir string) (*Cache, error) { return cacheIn(atlasKind.Open(dir)) }
 
 // OpenExistingCache opens a cache as OpenCache does, but does not create one: the error then wraps fs.ErrNotExist.
-func OpenExistingCache(dir string) (*Cache, error) { return cacheIn(kind.OpenExisting(dir)) }
+func OpenExistingCache(dir string) (*Cache, error) { return cacheIn(atlasKind.OpenExisting(dir)) }
 
 func cacheIn(dir *cachedir.Folder, err error) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{dir}, nil
+	return &Cache{dir, dir.Of(levelsKind)}, nil
 }
 
 // Close closes the folder.
@@ -58,11 +64,22 @@ func (c *Cache) Close() {
 	}
 }
 
-// Usage counts the atlases and the bytes of their files.
-func (c *Cache) Usage() (cachedir.Usage, error) { return c.dir.Usage() }
+// Usage counts the atlases, and the bytes of all files.
+func (c *Cache) Usage() (cachedir.Usage, error) {
+	u, err := c.dir.Usage()
+	if err != nil {
+		return u, err
+	}
+	levels, err := c.levels.Usage()
+	u.Bytes += levels.Bytes
+	return u, err
+}
 
-// Prune removes what was not used for the longest time until the files take no more than limit bytes.
-func (c *Cache) Prune(limit int64) error { return c.dir.Prune(limit, "") }
+// Prune removes what was not used for the longest time until the atlases, and the levels, take no more than limit
+// bytes.
+func (c *Cache) Prune(limit int64) error {
+	return errors.Join(c.dir.Prune(limit, ""), c.levels.Prune(limit, ""))
+}
 
 // Load returns the atlas of a recording: the one that is kept, or a new one, which is then kept. Those of recordings
 // under way are not kept. The error is that of Build. What cannot be kept is no error.
@@ -86,16 +103,7 @@ func (c *Cache) Load(ctx context.Context, r *recording.Reader, o Options) (*Atla
 
 // find returns the atlas that is kept of a recording.
 func (c *Cache) find(r *recording.Reader, id []byte, limit int64) (*Atlas, bool) {
-	f, err := c.dir.OpenFile(fileOf(id), os.O_RDONLY)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxContents+1<<20))
-	if err != nil {
-		return nil, false
-	}
-	raw, err := decode(b, id)
+	raw, err := read(c.dir, atlasMagic, id)
 	if err != nil {
 		return nil, false
 	}
@@ -108,13 +116,30 @@ func (c *Cache) find(r *recording.Reader, id []byte, limit int64) (*Atlas, bool)
 }
 
 // keep keeps the contents of a file, unless the disk is full, for example: they can be made again.
-func (c *Cache) keep(id, raw []byte) {
-	if c.dir.Replace(fileOf(id), encode(id, raw)) == nil {
-		_ = c.dir.Prune(DefaultLimit, fileOf(id))
+func (c *Cache) keep(id, raw []byte) { write(c.dir, atlasMagic, id, raw, DefaultLimit) }
+
+func write(dir *cachedir.Folder, magic string, id, raw []byte, limit int64) {
+	name := fileOf(dir, id)
+	if dir.Replace(name, encode(magic, id, raw)) == nil {
+		_ = dir.Prune(limit, name)
 	}
 }
 
-func fileOf(id []byte) string { return hex.EncodeToString(id) + kind.Suffix }
+// read returns the contents of a file.
+func read(dir *cachedir.Folder, magic string, id []byte) ([]byte, error) {
+	f, err := dir.OpenFile(fileOf(dir, id), os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxContents+1<<20))
+	if err != nil {
+		return nil, err
+	}
+	return decode(b, magic, id)
+}
+
+func fileOf(dir *cachedir.Folder, id []byte) string { return hex.EncodeToString(id) + dir.Suffix }
 
 // identity identifies a recording and the options: by the file's length, its beginning, which says when the process
 // started, and its end, where the index has the checksums of the other blocks.
@@ -133,7 +158,7 @@ func (o *Options) identity(r *recording.Reader) ([]byte, error) {
 }
 
 // encode makes a file of contents.
-func encode(id, raw []byte) []byte {
+func encode(magic string, id, raw []byte) []byte {
 	c := codecs()
 	b := append([]byte(magic), id...)
 	b = append(b, 0, 0, 0, 0)
@@ -143,10 +168,10 @@ func encode(id, raw []byte) []byte {
 	return b
 }
 
-var errFile = errors.New("not the atlas of this recording")
+var errFile = errors.New("not a file about this recording")
 
 // decode returns the contents of a file.
-func decode(b, id []byte) ([]byte, error) {
+func decode(b []byte, magic string, id []byte) ([]byte, error) {
 	if len(b) < headLength+4 || string(b[:len(magic)]) != magic || !bytes.Equal(b[len(magic):headLength-4], id) ||
 		binary.LittleEndian.Uint32(b[headLength-4:]) != crc32.Checksum(b[headLength:], castagnoli) {
 		return nil, errFile

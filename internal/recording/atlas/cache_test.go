@@ -2,6 +2,7 @@ package atlas
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
 func newCache(t testing.TB) (*Cache, string) {
@@ -120,6 +122,55 @@ func TestLiveIsNotKept(t *testing.T) {
 	}
 }
 
+// TestLevelsAreKept: levels of a long recording are read once, and kept in a file that is not taken for an atlas.
+func TestLevelsAreKept(t *testing.T) {
+	t.Parallel()
+	c, _ := newCache(t)
+	p := newProgram(t, 1, recording.Options{})
+	for range worthKeeping {
+		p.run(20)
+		p.flush()
+	}
+	r := p.finish()
+	prepare := func(ctx context.Context, c *Cache) (read int) {
+		var line timetravel.Timeline
+		err := c.PrepareTimeline(ctx, r, &line, func(done, total int) { read = total })
+		if err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+		return read
+	}
+	files := func(want int64) {
+		t.Helper()
+		u, err := c.levels.Usage()
+		if err != nil || int64(u.Files) != want {
+			t.Errorf("%+v, want %d files: %v", u, want, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	prepare(ended, c)
+	files(0)
+	if n := prepare(t.Context(), c); n < worthKeeping {
+		t.Errorf("%d blocks were read", n)
+	}
+	files(1)
+	if n := prepare(t.Context(), c); n != 0 {
+		t.Errorf("%d blocks were read again", n)
+	}
+	if n := prepare(t.Context(), nil); n < worthKeeping {
+		t.Errorf("without a cache, %d blocks were read", n)
+	}
+	load(t, c, r, Options{})
+	if u, err := c.Usage(); err != nil || u.Files != 1 {
+		t.Errorf("%+v, want one atlas: %v", u, err)
+	}
+	if err := c.Prune(0); err != nil {
+		t.Fatal(err)
+	}
+	files(0)
+}
+
 // FuzzUnpack: whatever the contents of a file are, they are refused, or make an atlas that can be asked anything.
 func FuzzUnpack(f *testing.F) {
 	p := newProgram(f, 1, recording.Options{})
@@ -158,11 +209,12 @@ func FuzzUnpack(f *testing.F) {
 // FuzzDecode: a file is refused, or has the contents that were encoded.
 func FuzzDecode(f *testing.F) {
 	id := bytes.Repeat([]byte{7}, 32)
-	f.Add(encode(id, []byte("contents")))
-	f.Add(encode(id, nil))
+	f.Add(encode(atlasMagic, id, []byte("contents")))
+	f.Add(encode(atlasMagic, id, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if raw, err := decode(b, id); err == nil {
-			if again, err := decode(encode(id, raw), id); err != nil || !bytes.Equal(again, raw) {
+		if raw, err := decode(b, atlasMagic, id); err == nil {
+			again, err := decode(encode(atlasMagic, id, raw), atlasMagic, id)
+			if err != nil || !bytes.Equal(again, raw) {
 				t.Errorf("%q, %v", again, err)
 			}
 		}

@@ -26,14 +26,33 @@ type Timeline struct {
 
 // blockLevels is what is known of a block of events beyond its head.
 type blockLevels struct {
-	list                 []recording.Level // of a grid, and at its end; nil: not read yet
+	packed               []byte // levels of a grid, and at the block's end, see pack; nil: not read yet
 	allocs, bytes, frees uint64
-	least                int64 // beyond the head's Live; known with the list
-	dense                bool  // the list has up to mostLevels
+	least                int64 // beyond the head's Live; known with the levels
+	dense                bool  // there are up to mostLevels
 }
 
-// levelRoom is about how many levels are kept in all: 14 MB of them.
-const levelRoom = 3 << 16
+// levelsOf keeps levels, of which the last one is at the block's end.
+func levelsOf(list []recording.Level) blockLevels {
+	last := list[len(list)-1]
+	b := blockLevels{packed: pack(list), allocs: last.Allocs, bytes: last.Bytes, frees: last.Frees}
+	for i := range list {
+		b.least = min(b.least, list[i].Least)
+	}
+	return b
+}
+
+// list returns the levels.
+func (b *blockLevels) list() []recording.Level {
+	list, err := unpack(b.packed)
+	if err != nil {
+		panic(err) // pack made it
+	}
+	return list
+}
+
+// levelRoom is about how many levels are kept in all: 10 MB of them.
+const levelRoom = 6 << 16
 
 // Bounds on how many levels are kept of a block.
 const (
@@ -41,7 +60,7 @@ const (
 	mostLevels   = 1024
 )
 
-// denseBlocks is how many blocks have dense levels: 7 MB of them.
+// denseBlocks is how many blocks have dense levels: 3 MB of them.
 const denseBlocks = 96
 
 // LevelStep is what happened in a step of time, at all call stacks together, and what was live at its end.
@@ -93,27 +112,33 @@ func (l *Timeline) Steps(ctx context.Context, r *recording.Reader, from, to uint
 	return w.steps(), w.rough, errors.Join(w.damage...)
 }
 
-// Prepare reads all blocks of events that it does not know yet. progress, which may be nil, gets how many of how many
-// are done.
-func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) error {
+// Prepare reads all blocks of events that it does not know yet, one after the other, so that questions have the other
+// processors. It returns how many it has read. progress, which may be nil, gets how many of how many are done.
+func (l *Timeline) Prepare(ctx context.Context, r *recording.Reader, progress func(done, total int)) (int, error) {
 	if err := r.NeedEvents(); err != nil {
-		return err
+		return 0, err
 	}
 	blocks := r.EventBlocks()
 	var list []int
 	for i := range blocks.Len() {
-		if !blocks.Folded(i) && l.of(blocks.Head(i).FirstEvent).list == nil {
+		if !blocks.Folded(i) && l.of(blocks.Head(i).FirstEvent).packed == nil {
 			list = append(list, i)
 		}
 	}
-	return inorder.Do(ctx, len(list), func(k int, _ *atomic.Bool) (func(), error) {
-		_, err := l.readBlock(blocks, list[k], nil, nil)
-		return func() {
-			if progress != nil {
-				progress(k+1, len(list))
+	for k, i := range list {
+		if err := ctx.Err(); err != nil {
+			return k, err
+		}
+		if l.of(blocks.Head(i).FirstEvent).packed == nil { // else a question has read it meanwhile
+			if _, err := l.readBlock(blocks, i, nil, nil); err != nil {
+				return k, err
 			}
-		}, err
-	})
+		}
+		if progress != nil {
+			progress(k+1, len(list))
+		}
+	}
+	return len(list), nil
 }
 
 // of returns what is known of the block with that first event.
@@ -133,7 +158,7 @@ func (l *Timeline) learn(first uint64, b blockLevels, left int) {
 	if l.known == nil {
 		l.known = make(map[uint64]*blockLevels)
 	}
-	if old := l.known[first]; old != nil && old.list != nil && (old.dense || !b.dense) {
+	if old := l.known[first]; old != nil && old.packed != nil && (old.dense || !b.dense) {
 		return
 	}
 	l.known[first] = &b
@@ -149,17 +174,19 @@ func (l *Timeline) learn(first uint64, b blockLevels, left int) {
 
 // thin returns the same with about n levels.
 func (b *blockLevels) thin(n int) *blockLevels {
-	x := *b
-	x.dense, x.list = false, make([]recording.Level, 0, n+1)
-	each := max((len(b.list)+n-1)/n, 1)
-	for i := 0; i < len(b.list); i += each {
-		part := b.list[i:min(i+each, len(b.list))]
+	list := b.list()
+	each := max((len(list)+n-1)/n, 1)
+	fewer := make([]recording.Level, 0, n+1)
+	for i := 0; i < len(list); i += each {
+		part := list[i:min(i+each, len(list))]
 		v := part[len(part)-1]
 		for _, o := range part {
 			v.Most, v.Least = max(v.Most, o.Most), min(v.Least, o.Least)
 		}
-		x.list = append(x.list, v)
+		fewer = append(fewer, v)
 	}
+	x := *b
+	x.dense, x.packed = false, pack(fewer)
 	return &x
 }
 
@@ -168,27 +195,27 @@ func (b *blockLevels) thin(n int) *blockLevels {
 func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64, cuts []uint64) (
 	[]recording.Level, error) {
 	h := blocks.Head(i)
-	left := min(max(levelRoom/blocks.Len(), fewestLevels), mostLevels)
-	known := blockLevels{dense: len(times) > 0}
-	lines := uint64(left / 2) // of the grid, in each direction
-	if known.dense {
-		lines = mostLevels / 2
+	left := keptLevels(blocks)
+	dense, lines := len(times) > 0, uint64(left)
+	if dense {
+		lines = mostLevels
 	}
-	every := max((h.Events+lines-1)/lines, 1)
+	// More lines of the grid are at equal times, since times are what is asked for.
+	rows, columns := (lines+3)/4, max(lines*3/4, 1)
+	every := max((h.Events+rows-1)/rows, 1)
 	begin := blocks.Begin(i)
-	tick := max((blocks.End(i)-begin)/int64(lines), 1)
-	var list []recording.Level
+	tick := max((blocks.End(i)-begin)/int64(columns), 1)
+	var list, grid []recording.Level
 	kept := recording.Level{Most: math.MinInt64, Least: math.MaxInt64} // of the levels since the latest of the grid
 	nextNumber, nextTime := every, begin
 	err := blocks.Levels(i, func(v *recording.Level) (number uint64, time int64) {
 		if v.Number > 0 {
 			list = append(list, *v)
 			kept.Most, kept.Least = max(kept.Most, v.Most), min(kept.Least, v.Least)
-			known.least = min(known.least, v.Least)
 			if v.Number >= nextNumber || int64(v.Next) > nextTime || v.Number == h.Events {
 				x := *v
 				x.Most, x.Least = kept.Most, kept.Least
-				known.list = append(known.list, x)
+				grid = append(grid, x)
 				kept.Most, kept.Least = math.MinInt64, math.MaxInt64
 			}
 		}
@@ -214,9 +241,8 @@ func (l *Timeline) readBlock(blocks *recording.EventBlocks, i int, times []int64
 	if err != nil {
 		return nil, err
 	}
-	last := list[len(list)-1]
-	known.allocs, known.bytes, known.frees = last.Allocs, last.Bytes, last.Frees
-	known.list = slices.Clip(known.list)
+	known := levelsOf(grid)
+	known.dense = dense
 	l.learn(h.FirstEvent, known, left)
 	return list, nil
 }
@@ -231,10 +257,18 @@ type unit struct {
 	after        Level // at its end; Top is the most that was live in it
 	allocs       uint64
 	known        blockLevels
-	summed       bool // known has what happened in it
-	list         []recording.Level
-	times        []int64  // ends of steps for which it has to be decoded
-	cuts         []uint64 // ends of the range within it
+	summed       bool              // known has what happened in it
+	list         []recording.Level // see levels
+	times        []int64           // ends of steps for which it has to be decoded
+	cuts         []uint64          // ends of the range within it
+}
+
+// levels returns what levels there are within the unit.
+func (u *unit) levels() []recording.Level {
+	if u.list == nil && u.known.packed != nil {
+		u.list = u.known.list()
+	}
+	return u.list
 }
 
 // walk is an answer of a Timeline in the making.
@@ -264,8 +298,7 @@ func (w *walk) findUnits() {
 			u.first, u.end = min(i, w.blocks.At(before)), max(u.end, w.blocks.At(after))
 		} else {
 			u.known = w.timeline.of(first)
-			u.list = u.known.list
-			u.summed = u.list != nil || u.known.bytes|u.known.allocs|u.known.frees != 0
+			u.summed = u.known.packed != nil || u.known.bytes|u.known.allocs|u.known.frees != 0
 		}
 		h := w.blocks.Head(u.first)
 		u.cut, u.begin, u.live, u.blocks = h.FirstEvent, w.blocks.Begin(u.first), h.Live, h.LiveCount
@@ -300,8 +333,9 @@ func (w *walk) nearest(i int, t int64) (b Bound, away int64) {
 		}
 	}
 	try(u.before, u.begin, u.cut)
-	k := sort.Search(len(u.list), func(k int) bool { return int64(u.list[k].Time) > t })
-	for _, v := range u.list[max(k-1, 0):min(k+1, len(u.list))] {
+	list := u.levels()
+	k := sort.Search(len(list), func(k int) bool { return int64(list[k].Time) > t })
+	for _, v := range list[max(k-1, 0):min(k+1, len(list))] {
 		try(int64(v.Time), int64(v.Next), u.cut+v.Number)
 	}
 	try(u.last, u.last, u.endCut)
@@ -356,7 +390,7 @@ func (w *walk) needed(u *unit) bool {
 		return false
 	case len(u.cuts) > 0 || len(u.times) > 0:
 		return true
-	case u.list != nil:
+	case u.known.packed != nil:
 		return false
 	}
 	return w.p.Least || !u.summed && (w.sampled || !w.blocks.HasChanges(u.first))
@@ -427,7 +461,7 @@ func (w *walk) ends() {
 	w.bounds = make([]Bound, last+1)
 	end := func(cut uint64, t int64) Bound {
 		i := w.unitOf(cut)
-		if i < 0 || slices.ContainsFunc(w.units[i].list, func(v recording.Level) bool {
+		if i < 0 || slices.ContainsFunc(w.units[i].levels(), func(v recording.Level) bool {
 			return w.units[i].cut+v.Number == cut
 		}) {
 			return Bound{t, cut}
@@ -507,11 +541,11 @@ func (w *walk) steps() []LevelStep {
 func (w *walk) segments(u *unit, k int, add func(segment)) {
 	inside := sort.Search(len(w.bounds), func(i int) bool { return w.bounds[i].Cut > u.cut })
 	divided := inside < len(w.bounds) && w.bounds[inside].Cut < u.endCut
-	if !divided || u.list == nil {
+	if !divided || u.levels() == nil {
 		s := segment{cut: u.endCut, live: int64(u.after.Bytes), blocks: int64(u.after.Blocks), most: int64(u.after.Top),
 			least: min(u.live, int64(u.after.Bytes)), allocs: u.known.allocs, bytes: u.known.bytes,
 			frees: u.known.frees}
-		if s.exact = u.known.list != nil; s.exact {
+		if s.exact = u.known.packed != nil; s.exact {
 			s.least = min(s.least, u.live+u.known.least)
 		}
 		if !u.summed { // the heads of blocks say how many there were
