@@ -21,6 +21,7 @@ type Node struct {
 	Self   Values `json:"self"`
 	Total  Values `json:"total"`
 	Folded int    `json:"folded"` // children that are not in the list
+	First  uint32 `json:"first"`  // the lower, the earlier its first call stack was seen in the run; 0: not known
 }
 
 // NewTree makes the answer.
@@ -68,7 +69,7 @@ func newNodes(s *query.Source, a *query.Answer, o *query.Outline) []Node {
 		todo = todo[:len(todo)-1]
 		i := int(w.node)
 		j := Node{Parent: w.parent, Self: Values{of: a, sums: o.Self, row: i},
-			Total: Values{of: a, sums: o.Total, row: i}, Folded: int(o.Folded[i])}
+			Total: Values{of: a, sums: o.Total, row: i}, Folded: int(o.Folded[i]), First: o.First[i]}
 		if g := o.Group[i]; g >= 0 {
 			j.Group = groups[g]
 		}

@@ -52,6 +52,7 @@ type ask struct {
 	perBlock  bool            // the answer depends on each block: what counts, or its group
 	noStacks  bool            // only the groups of blocks are needed, not their stacks
 	ownPeaks  bool            // own peaks are requested
+	firsts    bool            // which stack of a node came first is requested
 	depths    *profile.Depths // nil: not requested
 	peaksHeld bool            // the cells hold their own peaks
 	allPeak   uint64          // then, and if from events: the own peak of everything that is selected

@@ -18,6 +18,7 @@ type nodeSums struct {
 	cells *cells   // nil: the values come from sums of stacks
 	nodes []int32  // of each cell
 	stack []uint32 // by stack: of each node, a stack that ends there, 0 if nothing was counted there
+	first []uint32 // if requested: of each node, the lowest id of the stacks that end there, plus 1; 0: none
 }
 
 // nodeSums collects what the query selects. more are fields that are needed besides those of the metrics. If frames is
@@ -96,6 +97,12 @@ func (n *nodeSums) release() {
 
 // endAt notes which stacks end at nodes.
 func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
+	if n.a.firsts {
+		n.first = make([]uint32, len(n.parent))
+		for i, at := range nodes {
+			n.first[at] = firstOf(n.first[at], stack(i)+1)
+		}
+	}
 	if n.a.q.By != ByStack {
 		return
 	}
@@ -105,6 +112,14 @@ func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
 	for i, at := range nodes {
 		n.stack[at] = stack(i)
 	}
+}
+
+// firstOf returns the lower of two numbers, of which 0 stands for none.
+func firstOf(a, b uint32) uint32 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // sumsOfStacks reports whether the answer is added up from sums of whole stacks, which need no cells.

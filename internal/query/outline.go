@@ -17,6 +17,9 @@ type Outline struct {
 	Group  []int32 // index into Groups; -1: of the root, unless it is at the end of Trim.Below
 	Self   *Sums   // top-down: of the stacks that end here; bottom-up: of the stacks that begin here
 	Total  *Sums
+	// First is a number that is the lower, the earlier in the run the first of the node's call stacks was seen that
+	// the query counts. 0: not known.
+	First []uint32
 	// Folded is the number of children that the Trim left out, and FoldedTotal their sum. At the Trim's depth, these
 	// are all children.
 	Folded      []int32
@@ -75,6 +78,7 @@ func Draw(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Ou
 // builder makes outlines of what was counted.
 type builder struct {
 	n     *nodeSums
+	first []uint32          // by node of the forest: as nodeSums.first, of the stacks that end there or below
 	out   []ownPeak         // requested own peaks
 	self  map[int32][]int32 // by node of the forest: indexes into out for what is at the node,
 	below map[int32][]int32 // and for what is at it or below
@@ -96,11 +100,16 @@ func newBuilder(ctx context.Context, s *Source, q *Query, more ...field) (*build
 	if err != nil {
 		return nil, err
 	}
+	a.firsts = true
 	n, err := a.nodeSums(true, more...)
 	if err != nil {
 		return nil, err
 	}
-	return &builder{n: n, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
+	first := slices.Clone(n.first)
+	for i := len(first) - 1; i > 0; i-- {
+		first[n.parent[i]] = firstOf(first[n.parent[i]], first[i])
+	}
+	return &builder{n: n, first: first, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
 }
 
 func (b *builder) outline(shape Shape, trim Trim) (*Outline, error) {
@@ -271,6 +280,7 @@ func (x *explorer) add(at branch) {
 		group = x.groups[at.group] - 1
 	}
 	o.Parent, o.Group, o.Folded = append(o.Parent, at.parent), append(o.Group, group), append(o.Folded, 0)
+	o.First = append(o.First, x.first(x.items[at.from:at.to]))
 	for _, s := range []*Sums{o.Self, o.Total, o.FoldedTotal} {
 		s.grow()
 	}
@@ -295,6 +305,18 @@ func (x *explorer) add(at branch) {
 			x.waiting.push(*p)
 		}
 	}
+}
+
+// first returns the first of the stacks of items.
+func (x *explorer) first(list []item) (n uint32) {
+	of := x.b.first
+	if x.up && !x.deep {
+		of = x.b.n.first
+	}
+	for _, s := range list {
+		n = firstOf(n, of[s.origin])
+	}
+	return n
 }
 
 // fold counts a branch as one that its parent lacks.
@@ -487,7 +509,9 @@ func (o *Outline) sort(m Metric) {
 		to[n] = int32(i)
 	}
 	parent, group, folded := slices.Clone(o.Parent), slices.Clone(o.Group), slices.Clone(o.Folded)
+	first := slices.Clone(o.First)
 	for i, n := range order {
+		o.First[i] = first[n]
 		if o.Group[i], o.Folded[i], o.Parent[i] = group[n], folded[n], -1; n > 0 {
 			o.Parent[i] = to[parent[n]]
 		}

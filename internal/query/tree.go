@@ -7,6 +7,7 @@ type Node struct {
 	Group
 	Self     Values // top-down: of the stacks that end here; bottom-up: of the stacks that begin here
 	Total    Values
+	First    uint32  // as in Outline
 	Children []*Node // largest first by the total of the first metric
 	// Folded is the number of children that the Trim left out, and FoldedTotal their sum. At the Trim's depth, these
 	// are all children.
@@ -48,7 +49,7 @@ func (o *Outline) Tree() *Node {
 		if g := o.Group[i]; g >= 0 {
 			n.Group = o.Groups[g]
 		}
-		n.Self, n.Total = o.Self.Values(i), o.Total.Values(i)
+		n.Self, n.Total, n.First = o.Self.Values(i), o.Total.Values(i), o.First[i]
 		if n.Folded = int(o.Folded[i]); n.Folded > 0 {
 			n.FoldedTotal = o.FoldedTotal.Values(i)
 		}

@@ -58,6 +58,12 @@ func TestTrees(t *testing.T) {
 				if d := cmp.Diff(only(self, metrics), only(n.Self, metrics)); d != "" {
 					t.Fatalf("seed %d, %s, %s, %+v: self at %+v:\n%s", seed, shape, plan, q, path, d)
 				}
+				// A range counts some of the stacks, and of the whole run all.
+				firsts := m.firsts(func(b *event.Event) bool { return counted(b) && hasPrefix(way(b), path) })
+				if of := append(firsts, 0); q.Range == nil && n.First != of[0] || !slices.Contains(of, n.First) {
+					t.Fatalf("seed %d, %s, %s, %+v: the first stack at %+v is %d; stacks %d", seed, shape, plan, q, path,
+						n.First, of)
+				}
 				sum := n.Self
 				for i, c := range n.Children {
 					sum.Add(&c.Total)
@@ -119,6 +125,17 @@ func TestTrees(t *testing.T) {
 			t.Fatalf("seed %d: self of %+v:\n%s", seed, g, d)
 		}
 	}
+}
+
+// firsts returns the stacks of blocks, in the order of their ids plus 1, without those that the query does not count.
+func (m *model) firsts(in func(b *event.Event) bool) (list []uint32) {
+	for ref := range m.born {
+		if b := &m.born[ref]; m.counts(uint64(ref)) && in(b) {
+			list = append(list, b.Stack+1)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // TestTrim: what is left out is summed up in Folded.

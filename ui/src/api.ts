@@ -836,6 +836,7 @@ export interface NodeColumns {
   self: Records;
   total: Records;
   folded: Numbers;
+  first: Numbers;
 }
 
 export interface Notes {
