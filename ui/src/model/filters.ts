@@ -1,5 +1,6 @@
 // What of a place says which events count, as parameters of questions and as words that can be removed.
 import type { Parameters } from "../api.ts";
+import { parseEdit, wordsOf } from "./flame/edits.ts";
 import type { Place } from "./place.ts";
 import { timeText, type Span } from "./time.ts";
 
@@ -57,9 +58,10 @@ export function words(place: Place): Word[] {
     found.push({ kind: "time", value, without: { ...place, from: undefined, to: undefined } });
   }
   for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
-    place[name].forEach((value, i) => {
-      const others = place[name].filter((_, n) => n !== i);
-      found.push({ kind: name, value: readable(value), without: { ...place, [name]: others } });
+    place[name].forEach((text, i) => {
+      const without = { ...place, [name]: place[name].filter((_, n) => n !== i) };
+      const edit = name === "collapse" ? parseEdit(text) : undefined;
+      found.push({ ...(edit ? wordsOf(edit) : { kind: name, value: readable(text) }), without });
     });
   }
   for (const name of ["size", "lifetime"] as const) {
