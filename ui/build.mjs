@@ -28,7 +28,7 @@ function filesBelow(folder) {
 async function bundle() {
   const result = await build({
     absWorkingDir: here,
-    entryPoints: { app: "src/main.tsx", style: "src/style.css" },
+    entryPoints: { app: "src/main.tsx", style: "src/style.css", "flame-worker": "src/worker/flame.ts" },
     bundle: true,
     minify: true,
     format: "esm",

@@ -1,9 +1,10 @@
 // What actions do: keys, the palette and the sheet of keys start them by id.
+import { flameActions } from "./model/flame/actions.ts";
 import { frameActions, Keys, type Action } from "./model/keys.ts";
 import { timelineActions } from "./model/timeline-moves.ts";
 
 /** The table of all actions. A part of the app adds its rows here. */
-export const allActions: readonly Action[] = [...frameActions, ...timelineActions];
+export const allActions: readonly Action[] = [...frameActions, ...timelineActions, ...flameActions];
 
 /** What actions do, by id. */
 export type Doing = Readonly<Record<string, () => void>>;
@@ -36,10 +37,16 @@ export class Actions {
 
   /** Does what a key means on a page. A key that something has already used means nothing else. */
   press(event: KeyboardEvent, page: string): void {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || pressesControl(event)) return;
     const action = this.keys.match(event, page, takesText(event.target));
     if (action && this.run(action.id)) event.preventDefault();
   }
+}
+
+/** Enter and space on a button or a link press it. */
+function pressesControl({ key, target }: KeyboardEvent): boolean {
+  if (key !== "Enter" && key !== " ") return false;
+  return target instanceof HTMLElement && target.matches("button, a[href], summary, input");
 }
 
 function takesText(target: EventTarget | null): boolean {

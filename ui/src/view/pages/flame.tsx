@@ -1,5 +1,606 @@
-import type { App } from "../../app.ts";
+// The flame graph of the app: asks for trees, has the worker lay them out, and puts what the reader does into the
+// address.
+import { signal, useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { App, Selected } from "../../app.ts";
+import type { ByName, MetricName } from "../../api.ts";
+import { decode } from "../../columns.ts";
+import { commandOf, type Values } from "../../model/commands.ts";
+import { literally } from "../../model/filters.ts";
+import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
+import { formatEdit, numbered, parseEdit } from "../../model/flame/edits.ts";
+import { Frames } from "../../model/flame/frames.ts";
+import type { Laid } from "../../model/flame/job.ts";
+import type { Order } from "../../model/flame/layout.ts";
+import { markdownOf } from "../../model/flame/markdown.ts";
+import type { Found } from "../../model/flame/search.ts";
+import type { Transform } from "../../model/flame/transforms.ts";
+import type { Tree } from "../../model/flame/tree.ts";
+import type { Task } from "../../model/follower.ts";
+import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
+import { metricOf, type Unit } from "../../model/metrics.ts";
+import { base } from "../../model/names.ts";
+import { formatPlace, type Place } from "../../model/place.ts";
+import { pathOf } from "../../net/ask.ts";
+import { exactNodes, flameOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
+import { startWorker } from "../../net/trusted.ts";
+import { Drawer } from "../../worker/drawer.ts";
+import type { FlameHandle, Picked } from "../flame-shown.ts";
+import { FlameGraph } from "../flame.tsx";
+import { Answered, useActions } from "../part.tsx";
+import { EmptyBox } from "../states.tsx";
 
-export function Flame(_: { app: App }) {
-  return null;
+const drawer = new Drawer(() => startWorker("/flame-worker.js"));
+
+const shapes = ["top-down", "bottom-up", "sandwich", "difference"] as const;
+type Shape = (typeof shapes)[number];
+const groupings: readonly ByName[] = ["function", "line", "module", "thread", "region"];
+
+/** What is shown, as the place says it. */
+interface Wanted {
+  shape: Shape;
+  by: ByName;
+  metric: MetricName;
+  colour: ColourMode;
 }
+
+function wantedOf(place: Place): Wanted {
+  const by = groupings.find((name) => name === place.by) ?? "function";
+  const [first] = place.metric;
+  // Only of metrics that add up, a frame is as wide as all of its callees and itself.
+  const metric = first !== undefined && metricOf(first)?.adds ? (first as MetricName) : "peak";
+  let shape: Shape = place.up ? "bottom-up" : "top-down";
+  if (place.shape === "sandwich" && place.of !== undefined) shape = "sandwich";
+  if (place.shape === "difference" && (place.from2 !== undefined || place.to2 !== undefined)) shape = "difference";
+  const mode = modes.find((name) => name === place.colour);
+  const possible = mode !== undefined && mode !== "growth" && (mode !== "thread" || by === "thread");
+  const colour = shape === "difference" ? "growth" : possible ? mode : "module";
+  return { shape, by, metric, colour };
+}
+
+function parametersOf({ place, filters, rough }: Selected): TreeParameters {
+  const { shape, by, metric, colour } = wantedOf(place);
+  const parameters: TreeParameters = { ...filters, metric: colour === "age" ? [metric, "mean-lifetime"] : [metric] };
+  if (by !== "function") parameters.by = by;
+  if (shape === "bottom-up" || (shape === "difference" && place.up)) parameters.up = true;
+  if (shape === "sandwich" && place.of !== undefined) parameters.of = place.of;
+  else if (place.below.length > 0) parameters.below = [...place.below];
+  parameters.nodes = rough ? roughNodes : exactNodes;
+  if (rough) parameters.rough = "pixel";
+  return parameters;
+}
+
+/** An answer, what it is the answer to, and that of the range to compare with. */
+interface Answer extends FlameAnswer, Wanted {
+  before: Tree | undefined;
+  parameters: TreeParameters;
+}
+
+function taskFor(selected: Selected, frames: Frames): Task<Answer> {
+  const { place, recording } = selected;
+  const wanted = wantedOf(place);
+  const parameters = parametersOf(selected);
+  const mean = wanted.colour === "age" ? "mean-lifetime" : undefined;
+  const path = pathOf(recording, "tree", parameters as Values);
+  let other: string | undefined;
+  if (wanted.shape === "difference") {
+    const { from: _, to: __, ...rest } = parameters;
+    const { from2: from, to2: to } = place;
+    const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+    other = pathOf(recording, "tree", { ...rest, ...range } as Values);
+  }
+  return {
+    base: recording,
+    key: `${path} ${other ?? ""} ${wanted.colour}`,
+    run: async (ask) => {
+      const read = async (from: string) => {
+        return flameOf(decode<Parameters<typeof flameOf>[0]>(await ask(from)).answer, frames, wanted.metric, mean);
+      };
+      const answer = await read(path);
+      const before = other === undefined ? undefined : (await read(other)).tree;
+      return { ...answer, ...wanted, before, parameters };
+    },
+  };
+}
+
+export function Flame({ app }: { app: App }) {
+  const frames = useMemo(() => new Frames(), []);
+  const part = useMemo(() => app.follower<Answer>("flame"), [app]);
+  useEffect(() => {
+    const stop = app.put(part, (selected) => {
+      const parameters = parametersOf(selected) as Values;
+      queueMicrotask(() => (app.asked.value = { question: "tree", values: parameters, part }));
+      return taskFor(selected, frames);
+    });
+    return () => {
+      stop();
+      if (app.asked.peek()?.part === part) app.asked.value = undefined;
+      part.clear();
+    };
+  }, [part]);
+  const handle = useRef<FlameHandle | undefined>(undefined);
+  const found = useSignal<{ found: Found | undefined; current: number }>({ found: undefined, current: 0 });
+  return (
+    <div class="flame-page">
+      <Bar app={app} found={found} handle={handle} part={part.shown.value?.value} />
+      <Answered part={part} skeleton={<div class="flame-skeleton" aria-hidden="true" />}>
+        {(answer, shown) => (
+          <Pictures app={app} frames={frames} answer={answer} rough={shown.rough} handle={handle} found={found} />
+        )}
+      </Answered>
+    </div>
+  );
+}
+
+/** What is shown, by what, in which colours; search, and what can be taken away. */
+function Bar(props: {
+  app: App;
+  part: Answer | undefined;
+  found: Signal<{ found: Found | undefined; current: number }>;
+  handle: { current: FlameHandle | undefined };
+}) {
+  const { app, found, handle } = props;
+  const place = app.place.value;
+  const { shape, by, colour } = wantedOf(place);
+  const comparable = place.from2 !== undefined || place.to2 !== undefined;
+  const choose = (name: Shape) => {
+    if (name === "sandwich") return app.change({ shape: "sandwich", of: place.of ?? lastPicked(place) });
+    if (name === "difference") return app.change({ shape: "difference" });
+    return app.change({ shape: undefined, up: name === "bottom-up" });
+  };
+  const why: Partial<Record<Shape, string>> = {};
+  if (place.of === undefined && place.picked.length === 0) why.sandwich = "click a function first";
+  if (!comparable) why.difference = "choose a second range: drag over the timeline with Shift";
+  return (
+    <div class="flame-bar">
+      <div class="choices" role="group" aria-label="shape">
+        {shapes.map((name) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === shape}
+            disabled={name !== shape && why[name] !== undefined}
+            title={why[name]}
+            onClick={() => choose(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <Choice label="by" value={by} values={groupings} set={(value) => app.change({ by: value })} />
+      <Choice
+        label="order"
+        value={place.order === "time" ? "time" : "size"}
+        values={["size", "time"]}
+        set={(value) => app.change({ order: value === "size" ? undefined : value })}
+      />
+      <Choice
+        label="colour"
+        value={colour}
+        values={shape === "difference" ? ["growth"] : modes.filter((mode) => mode !== "growth")}
+        set={(value) => {
+          // Threads have colours where they are the first level of the tree.
+          app.change({ colour: value === "module" ? undefined : value, ...(value === "thread" && { by: "thread" }) });
+        }}
+      />
+      <Search app={app} found={found} handle={handle} total={props.part?.tree.total[0] ?? 0} />
+      <Legend colour={colour} />
+      <span class="flame-takes">
+        <Take app={app} action="flame.table" title="as table" />
+        <Take app={app} action="flame.markdown" title="copy as Markdown" />
+        <Take app={app} action="flame.png" title="PNG" />
+      </span>
+    </div>
+  );
+}
+
+/** A button that does what an action does. */
+function Take({ app, action, title }: { app: App; action: string; title: string }) {
+  return (
+    <button type="button" class="plain" onClick={() => app.actions.run(action)}>
+      {title}
+    </button>
+  );
+}
+
+function lastPicked(place: Place): string | undefined {
+  const name = place.picked.at(-1);
+  return name === undefined ? undefined : literally(name);
+}
+
+function Choice<T extends string>(props: { label: string; value: T; values: readonly T[]; set: (value: T) => void }) {
+  const { label, value, values, set } = props;
+  return (
+    <label class="choose">
+      {label}{" "}
+      <select
+        value={value}
+        onChange={(event) => {
+          const chosen = values.find((one) => one === event.currentTarget.value);
+          if (chosen !== undefined) set(chosen);
+        }}
+      >
+        {values.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Search(props: {
+  app: App;
+  found: Signal<{ found: Found | undefined; current: number }>;
+  handle: { current: FlameHandle | undefined };
+  total: number;
+}) {
+  const { app, handle, total } = props;
+  const field = useRef<HTMLInputElement>(null);
+  const text = app.place.value.search ?? "";
+  const wrong = fault(text);
+  const { found, current } = props.found.value;
+  useActions(app, { "find.here": () => field.current?.select() });
+  const key = (event: KeyboardEvent) => {
+    if (event.key === "Enter") handle.current?.match(!event.shiftKey);
+    else if (event.key === "Escape") {
+      app.change({ search: undefined }, "replace");
+      field.current?.blur();
+    } else return;
+    event.preventDefault();
+  };
+  const at = found ? found.boxes.indexOf(current) : -1;
+  return (
+    <span class="search">
+      <input
+        ref={field}
+        type="search"
+        aria-label="search: a regular expression"
+        placeholder="search (regular expression)"
+        value={text}
+        aria-invalid={wrong !== ""}
+        onInput={(event) => app.change({ search: event.currentTarget.value || undefined }, "replace")}
+        onKeyDown={key}
+      />
+      <span role="status" class={wrong ? "wrong" : "quiet"}>
+        {wrong ||
+          (found &&
+            `${at >= 0 ? `${count(at + 1)} of ` : ""}${matches(found.boxes.length)} · ${percent(found.total, total)}`)}
+      </span>
+    </span>
+  );
+}
+
+function matches(n: number): string {
+  return n === 0 ? "no match" : plural(n, "match");
+}
+
+function fault(text: string): string {
+  try {
+    new RegExp(text, "u");
+    return "";
+  } catch {
+    return "not a regular expression";
+  }
+}
+
+function Legend({ colour }: { colour: ColourMode }) {
+  const dark = useDark();
+  return (
+    <ul class="legend wide" aria-label="colours">
+      {legend(colour, palette(dark)).map(({ fill, means }) => (
+        <li key={means}>
+          <i style={{ background: fill }} /> {means}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Whether the page is dark now. */
+function useDark(): boolean {
+  const { colorScheme } = getComputedStyle(document.documentElement);
+  return colorScheme === "dark" || (colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+/** The picture; of a function with its callers and callees, two. */
+function Pictures(props: {
+  app: App;
+  frames: Frames;
+  answer: Answer;
+  rough: boolean;
+  handle: { current: FlameHandle | undefined };
+  found: Signal<{ found: Found | undefined; current: number }>;
+}) {
+  const { app, frames, answer, rough, handle, found } = props;
+  const { tree, callers } = answer;
+  const place = app.place.value;
+  const callees = useRef<FlameHandle | undefined>(undefined);
+  const upper = useRef<FlameHandle | undefined>(undefined);
+  const active = () => handle.current ?? callees.current;
+  const opened = useMemo(() => signal<ReadonlySet<number>>(new Set()), []);
+  const grafts = useGrafts(app, frames, answer, rough);
+  useFlameActions(app, active, () => copyMarkdown());
+
+  const order: Order = rough ? "keep" : place.order === "time" ? "time" : "size";
+  const job = (of: Tree) => ({
+    tree: of,
+    before: answer.before,
+    grafts: grafts.list,
+    edits: numbered(place.collapse.flatMap((one) => parseEdit(one) ?? []), frames, place.below),
+    kinds: place.unfolded || answer.by === "module" ? undefined : Uint8Array.from(frames.kinds),
+    opened: Float64Array.from(opened.value),
+    order,
+  });
+  const depends = [answer, grafts.list, place.collapse.join("\n"), place.unfolded, order, opened.value];
+  const lower = useLaid("callees", answer, tree, job, depends);
+  const above = useLaid("callers", answer, callers, job, depends);
+
+  const seen = lower?.answer ?? answer;
+  const text = useFormats(seen.metric);
+  const program = app.chosen ? app.chosen.recording.command : "everything";
+  const named = seen.root === undefined ? undefined : frames.names[seen.root];
+  const root = seen.shape === "sandwich" ? readableOf(seen.parameters.of) : (named ?? base(program));
+  const title = `${titleOf(seen)}, ${metricOf(seen.metric)?.label ?? seen.metric}`;
+
+  function copyMarkdown(): void {
+    const picture = active()?.seen();
+    const chosen = app.chosen;
+    if (!picture || !chosen) return;
+    const { laid, view } = picture;
+    const described = {
+      title: `${root}: ${title}`,
+      command: commandOf(chosen.run, chosen.recording, "tree", seen.parameters as Values),
+      link: location.origin + formatPlace(place),
+      nameOf: (node: number) => nameOf(laid, node, frames, root),
+      format: text.format,
+    };
+    void navigator.clipboard?.writeText(markdownOf(laid, view, described));
+  }
+
+  if (tree.total[0] === 0 && answer.before === undefined) {
+    return <EmptyBox why="Nothing that is selected counts for this metric." command={emptyCommand(answer)} />;
+  }
+  const common = {
+    answer: seen,
+    rough,
+    frames,
+    root,
+    colour: seen.colour,
+    longest: app.about.shown.value?.value.end_ns ?? 1e9,
+    match: fault(place.search ?? "") === "" ? (place.search ?? "") : "",
+    below: place.below,
+    picked: place.picked,
+    ...text,
+    onPick: (picked: Picked | undefined) => app.change({ picked: shortPath(picked?.texts ?? []) }, "replace"),
+    onHover: (frame: number | undefined) => {
+      const name = frames.functions[frame ?? 0] ?? "";
+      const module = frames.modules[frame ?? 0] ?? "";
+      app.hovered.value = name === "" ? undefined : { function: name, module };
+    },
+    onTransform: (transform: Transform) => apply(app, transform),
+    onRun: (run: number) => {
+      const next = new Set(opened.value);
+      if (!next.delete(run)) next.add(run);
+      opened.value = next;
+    },
+    entries: (picked: Picked) => entriesOf(app, frames, picked),
+    onCopy: (stack: string) => void navigator.clipboard?.writeText(stack),
+  };
+  return (
+    <>
+      {place.metric[0] !== undefined && place.metric[0] !== answer.metric && (
+        <p class="quiet">
+          The metric “{metricOf(place.metric[0])?.label ?? place.metric[0]}” does not add up over callees: this is “
+          {metricOf(answer.metric)?.label}”.
+        </p>
+      )}
+      {callers && above && (
+        <FlameGraph
+          {...common}
+          laid={above.laid}
+          title={`callers, ${title}`}
+          upwards
+          onWant={nothing}
+          onFound={nothing}
+          handle={(h) => (upper.current = h)}
+        />
+      )}
+      {lower && (
+        <FlameGraph
+          {...common}
+          laid={lower.laid}
+          title={title}
+          onWant={grafts.want}
+          onFound={(all, current) => (found.value = { found: all, current })}
+          handle={(h) => (callees.current = handle.current = h)}
+        />
+      )}
+    </>
+  );
+}
+
+const nothing = () => {};
+
+/** A path as it may stand in an address; of one that would be too long, the function. */
+function shortPath(texts: readonly string[]): readonly string[] {
+  return texts.reduce((sum, { length }) => sum + length, 0) <= 8000 ? texts : texts.slice(-1);
+}
+
+function nameOf(laid: Laid, node: number, frames: Frames, root: string): string {
+  if (node === 0) return root;
+  const within = laid.within[node]!;
+  return within > 0 ? plural(within, "library frame") : (frames.names[laid.tree.frame[node]!] ?? "");
+}
+
+/** A pattern that means one function, as its name. */
+function readableOf(pattern: string | undefined): string {
+  return (pattern ?? "").replace(/^\^|\$$/g, "").replace(/\\(.)/g, "$1");
+}
+
+function titleOf({ shape }: Answer): string {
+  switch (shape) {
+    case "top-down":
+      return "call tree from the root down";
+    case "bottom-up":
+      return "callers of the functions that allocate";
+    case "sandwich":
+      return "callees";
+    case "difference":
+      return "what has changed between two ranges";
+  }
+}
+
+function emptyCommand({ metric }: Answer): string {
+  return metric.startsWith("mapped") ? "heaptap run --maps ..." : "heaptap report";
+}
+
+/** How values of a metric are written. */
+function useFormats(metric: MetricName) {
+  return useMemo(() => {
+    const unit: Unit = metricOf(metric)?.unit ?? "count";
+    const format: Record<Unit, (value: number) => string> = {
+      bytes: size,
+      count: shortCount,
+      time: duration,
+      rate: (value) => `${size(value)}/s`,
+      ratio: digits,
+    };
+    const exact: Record<Unit, (value: number) => string> = {
+      ...format,
+      bytes: exactSize,
+      count,
+      rate: (value) => `${exactSize(Math.round(value))} per second`,
+    };
+    return { format: format[unit], exact: exact[unit] };
+  }, [metric]);
+}
+
+/** A picture, and the answer that it was made of. */
+interface Drawn {
+  laid: Laid;
+  answer: Answer;
+}
+
+/** A picture that the worker lays out. The one before stays until it is there, with its own answer. */
+function useLaid(
+  name: string,
+  answer: Answer,
+  tree: Tree | undefined,
+  job: (tree: Tree) => Parameters<Drawer["lay"]>[1],
+  depends: readonly unknown[],
+): Drawn | undefined {
+  const drawn = useMemo(() => signal<Drawn | undefined>(undefined), []);
+  const wanted = useRef(false);
+  wanted.current = tree !== undefined;
+  useEffect(() => {
+    if (!tree) drawn.value = undefined;
+    else {
+      drawer.lay(name, job(tree), (laid) => {
+        if (wanted.current) drawn.value = { laid, answer };
+      });
+    }
+  }, [tree, ...depends]);
+  useEffect(() => () => void (wanted.current = false), []);
+  return drawn.value;
+}
+
+interface Grafts {
+  list: { path: number[]; tree: Tree }[];
+  want: (path: readonly number[], texts: readonly string[]) => void;
+}
+
+/** At most so many nodes are added to an answer; then the oldest go. */
+const mostGrafted = 100_000;
+
+/** Subtrees that are asked for as the reader zooms into them. */
+function useGrafts(app: App, frames: Frames, answer: Answer, rough: boolean): Grafts {
+  const part = useMemo(() => app.follower<FlameAnswer>("flame-below"), [app]);
+  const state = useMemo(() => signal<{ answer: Answer; list: Grafts["list"] }>({ answer, list: [] }), []);
+  useEffect(() => () => part.clear(), [part]);
+  useEffect(() => part.clear(), [part, answer]);
+  const list = state.value.answer === answer ? state.value.list : noGrafts;
+  const want: Grafts["want"] = (path, texts) => {
+    if (rough || answer.before || answer.shape === "sandwich") return;
+    const { recording } = app.place.peek();
+    if (recording === undefined) return;
+    const mean = answer.colour === "age" ? "mean-lifetime" : undefined;
+    const question = pathOf(recording, "tree", { ...answer.parameters, below: texts } as Values);
+    part.settle({
+      base: recording,
+      key: question,
+      run: async (ask) => {
+        const read = decode<Parameters<typeof flameOf>[0]>(await ask(question)).answer;
+        const below = flameOf(read, frames, answer.metric, mean);
+        // A name may mean several functions: then this is another one.
+        if (below.root !== path.at(-1)) return below;
+        const before = state.value.answer === answer ? state.value.list : [];
+        const grown = [...before, { path: [...path], tree: below.tree }];
+        let nodes = grown.reduce((sum, { tree }) => sum + tree.parent.length, 0);
+        while (nodes > mostGrafted && grown.length > 1) nodes -= grown.shift()?.tree.parent.length ?? 0;
+        state.value = { answer, list: grown };
+        return below;
+      },
+    });
+  };
+  return { list, want };
+}
+
+const noGrafts: Grafts["list"] = [];
+
+/** Puts a transform into the address. */
+function apply(app: App, { does }: Transform): void {
+  const place = app.place.peek();
+  if ("edit" in does) return app.change({ collapse: [...place.collapse, formatEdit(does.edit)] });
+  const { parameter, values } = does.ask;
+  app.change({ [parameter]: parameter === "below" ? values : [...place[parameter], ...values] });
+}
+
+function entriesOf(app: App, frames: Frames, picked: Picked) {
+  const name = frames.functions[picked.frame] ?? "";
+  const list = [{ title: "Show the same as a table", run: () => app.change({ page: "table" }) }];
+  if (name === "") return list;
+  return [
+    {
+      title: "Callers and callees",
+      hint: "of this function, wherever it is",
+      run: () => app.change({ shape: "sandwich", of: literally(name), below: [] }),
+    },
+    ...list,
+  ];
+}
+
+function useFlameActions(app: App, handle: () => FlameHandle | undefined, markdown: () => void): void {
+  const step = (to: Parameters<FlameHandle["step"]>[0]) => () => handle()?.step(to);
+  useActions(app, {
+    "flame.caller": step("caller"),
+    "flame.callee": step("callee"),
+    "flame.left": step("left"),
+    "flame.right": step("right"),
+    "flame.root": step("root"),
+    "flame.zoom": () => handle()?.zoomIn(),
+    "flame.back": () => handle()?.back(),
+    "flame.in": () => handle()?.zoomBy(0.5),
+    "flame.out": () => handle()?.zoomBy(2),
+    "flame.all": () => handle()?.reset(),
+    "flame.up": () => handle()?.scroll(-12),
+    "flame.down": () => handle()?.scroll(12),
+    "flame.next": () => handle()?.match(true),
+    "flame.previous": () => handle()?.match(false),
+    "flame.menu": () => handle()?.menu(),
+    "flame.copy": () => handle()?.copyStack(),
+    "flame.markdown": markdown,
+    "flame.png": () => void savePicture(handle()),
+    "flame.table": () => app.change({ page: "table" }),
+  });
+}
+
+async function savePicture(handle: FlameHandle | undefined): Promise<void> {
+  const blob = await handle?.png();
+  if (!blob) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = "flame-graph.png";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
