@@ -88,13 +88,13 @@ test("own code and libraries, growth and shrinkage, look different to everybody"
   }
 });
 
-const frame = { function: "", module: "" };
-
 test("a module has the same colour in every recording, whatever else is in it", () => {
   const paths = ["/usr/lib/libc.so.6", "/opt/app/server", "/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"];
   const colours = (modules: string[]) => {
     const frames = new Frames();
-    const numbers = frames.number(groups(modules.map((module, i) => ({ ...frame, function: `f${i}`, module }))));
+    const kind = (module: string) => (module.includes("lib") ? "library" : "own");
+    const of = modules.map((module, i) => ({ function: `f${i}`, module, kind: kind(module) }));
+    const numbers = frames.number(groups(of));
     const rows = modules.length + 1;
     const ones = new Float64Array(rows).fill(1);
     const parent = Float64Array.from(ones, (_, i) => (i === 0 ? -1 : 0));

@@ -96,7 +96,7 @@ export function groups(
     size: none,
     call: column(() => ""),
     region: column(() => ""),
-    ...(rows.some((row) => row.kind) && { kind: column((row) => row.kind) }),
+    kind: column((row) => row.kind),
   };
   return found as GroupColumns;
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Answers, NodeColumns } from "../src/api.ts";
 import { flameActions } from "../src/model/flame/actions.ts";
 import { applyEdits, formatEdit, numbered, parseEdit, type Edit } from "../src/model/flame/edits.ts";
-import { Frames, library, own, wrapper } from "../src/model/flame/frames.ts";
+import { Frames, library, other, own, wrapper } from "../src/model/flame/frames.ts";
 import { Workshop, type Job, type Laid } from "../src/model/flame/job.ts";
 import { markdownOf } from "../src/model/flame/markdown.ts";
 import { transformsOf } from "../src/model/flame/transforms.ts";
@@ -83,28 +83,22 @@ test("the menu says what the command line has, and what only the picture does", 
 
 test("frames keep their numbers in every answer, and know whose code they are", () => {
   const frames = new Frames();
+  const malloc = { function: "malloc", module: "/usr/lib/libc.so.6", kind: "wrapper" };
   const first = frames.number(
     groups([
-      { function: "main", module: "/bin/app" },
-      { function: "malloc", module: "/usr/lib/libc.so.6" },
-      { function: "std::vector<int>::push_back", module: "/bin/app" },
-      { function: "", module: "/bin/app", offset: "0x10" },
+      { function: "main", module: "/bin/app", kind: "own" },
+      malloc,
+      { function: "std::vector<int>::push_back", module: "/bin/app", kind: "library" },
+      { function: "", module: "/bin/app", offset: "0x10", kind: "other" },
+      { by: "thread" },
     ]),
   );
-  const malloc = { function: "malloc", module: "/usr/lib/libc.so.6" };
   const again = frames.number(groups([malloc, { function: "new", module: "/x" }]));
   assert.equal(again[0], first[1]);
   assert.equal(frames.count, again[1]! + 1);
-  assert.deepEqual([...first].map((f) => frames.kinds[f]), [own, library, library, own]);
+  assert.deepEqual([...first].map((f) => frames.kinds[f]), [own, wrapper, library, other, own]);
   assert.equal(frames.names[first[3]!], "app+0x10");
   assert.equal(frames.texts[first[3]!], "0x10 /bin/app");
-  const said = frames.number(
-    groups([
-      { function: "a", kind: "wrapper" },
-      { function: "b", module: "/usr/lib/liba.so", kind: "own" },
-    ]),
-  );
-  assert.deepEqual([...said].map((f) => frames.kinds[f]), [wrapper, own]);
 });
 
 test("an answer becomes a tree; of callers and callees, two", () => {

@@ -1,7 +1,7 @@
 // Library frames, folded as on the command line: consecutive frames of libraries and wrappers become one, which says
 // how many it stands for. In a tree these are all frames of libraries that hang together below a frame of the reader's
 // own code. So own code that several library functions call is one frame, and a click opens what is between.
-import { own, runFrame } from "./frames.ts";
+import { library, runFrame, wrapper } from "./frames.ts";
 import { change, keep, keysOf, merge, type Tree } from "./tree.ts";
 
 export interface Folded {
@@ -24,7 +24,8 @@ export function fold(tree: Tree, kinds: Uint8Array, opened: ReadonlySet<number>)
   const depth = new Int32Array(count); // of a library node in its run
   const single = new Map<number, number>(); // by caller of a run: its only frame; -1 if it has several
   for (let i = 1; i < count; i++) {
-    if (kinds[tree.frame[i]!] === own) continue;
+    const kind = kinds[tree.frame[i]!]!;
+    if (kind !== library && kind !== wrapper) continue;
     const p = tree.parent[i]!;
     const caller = top[p]! >= 0 ? top[p]! : p;
     top[i] = caller;

@@ -3,19 +3,21 @@
 import type { GroupColumns } from "../../api.ts";
 import { base } from "../names.ts";
 
-/** Whose code a frame is. */
+/**
+ * Whose code a frame is, as the server says. Other people's libraries are "other": they are not folded, since what a
+ * program asks of them is often the answer.
+ */
 export const own = 0;
 export const library = 1;
 export const wrapper = 2;
-export type Kind = typeof own | typeof library | typeof wrapper;
+export const other = 3;
+export type Kind = typeof own | typeof library | typeof wrapper | typeof other;
+const kindNames: readonly string[] = ["own", "library", "wrapper", "other"];
 
 /** The frame of every tree's root, and the one that stands for a run of library frames. */
 export const rootFrame = 0;
 export const runFrame = 1;
 const specialFrames = 2;
-
-/** A column of groups that some servers send: "own", "library", "wrapper" or "other". */
-type WithKind = GroupColumns & { kind?: { at(row: number): string } };
 
 export class Frames {
   /** What is written into a frame. */
@@ -41,7 +43,7 @@ export class Frames {
     return numbers;
   }
 
-  #row(groups: WithKind, row: number): number {
+  #row(groups: GroupColumns, row: number): number {
     const by = groups.by.at(row);
     const name = groups.function.at(row);
     const file = groups.file.at(row);
@@ -73,7 +75,7 @@ export class Frames {
       (place && base(place)) ||
       base(module) ||
       "(outside of any file)";
-    return this.#add(key, shown, detail || place, module, text, name, kindOf(groups, row, module));
+    return this.#add(key, shown, detail || place, module, text, name, kindOf(groups, row));
   }
 
   /** The frame that stands for all of a library: what it is called from is told apart, what it calls within is not. */
@@ -109,11 +111,7 @@ export class Frames {
   }
 }
 
-function kindOf(groups: WithKind, row: number, module: string): Kind {
-  const said = groups.kind?.at(row) ?? "";
-  if (said !== "") return said === "library" ? library : said === "wrapper" ? wrapper : own;
-  // Without it, what the system's folders hold is not the reader's, nor are standard libraries wherever they are.
-  const name = groups.function.at(row);
-  const standard = /^([\w:<>*& ]+ )?(std|__gnu_cxx|core|alloc)::|^operator (new|delete)/.test(name.slice(0, 200));
-  return standard || /^(\/usr)?\/lib(32|64|exec)?\/|^\[/.test(module) ? library : own;
+/** Threads, regions and sizes have no kind: they stay as they are. */
+function kindOf(groups: GroupColumns, row: number): Kind {
+  return Math.max(own, kindNames.indexOf(groups.kind.at(row))) as Kind;
 }
