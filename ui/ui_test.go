@@ -122,6 +122,12 @@ func TestTimeline(t *testing.T) {
 	runNode(t, "test/harness/timeline.mjs", need.Tool(t, "chromium"), t.TempDir())
 }
 
+// TestFlame moves, zooms and searches in the flame graph alone, in Chromium, and measures what a frame takes.
+func TestFlame(t *testing.T) {
+	t.Parallel()
+	runNode(t, "test/harness/flame.mjs", need.Tool(t, "chromium"), t.TempDir())
+}
+
 func runNode(t *testing.T, args ...string) {
 	t.Helper()
 	node := need.Tool(t, "node")

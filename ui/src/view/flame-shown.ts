@@ -112,7 +112,8 @@ export class Shown implements FlameHandle {
   #animation: { from: views.View; to: views.View; begin: number } | undefined;
   #asked = 0; // the request for the next frame
   #currentKey = 0; // 0: the root
-  #reported = ""; // what was picked last, as the page knows it
+  #chosen: readonly string[] = []; // the names that lead to it
+  #reported = ""; // these, as the page knows them
   #drag: { x: number; y: number; view: views.View; moved: boolean } | undefined;
   #dark = false;
   #ground: Ground | undefined;
@@ -224,12 +225,14 @@ export class Shown implements FlameHandle {
   /** The address says what is picked, by name: it is looked for where this component has not said so itself. */
   setPicked(): void {
     const { picked, frames, below } = this.#props.current;
-    const said = picked.join("\0");
     const { source, into, layout } = this.#laid;
-    const known = layout.key.indexOf(this.#currentKey);
-    if (said === this.#reported && (known >= 0 || this.#currentKey === 0)) return this.#setCurrent(this.#boxOf());
-    this.#reported = said;
-    const inside = below.every((name, i) => picked[i] === name) ? picked.slice(below.length) : picked;
+    const said = picked.join("\0");
+    if (said !== this.#reported) {
+      this.#reported = said;
+      this.#chosen = picked;
+    } else if (this.#currentKey === 0 || layout.key.includes(this.#currentKey)) return this.#setCurrent(this.#boxOf());
+    const names = this.#chosen;
+    const inside = below.every((name, i) => names[i] === name) ? names.slice(below.length) : names;
     const node = nodeOf(source, inside, frames);
     this.#setCurrent(layout.box[node < 0 ? 0 : Math.max(0, into[node]!)]!);
   }
@@ -617,17 +620,14 @@ export class Shown implements FlameHandle {
   /** Makes a box the current one, and tells the page, once the reader stays there. */
   #choose(box: number): void {
     this.#setCurrent(box);
-    clearTimeout(this.#pickTimer);
-    this.#pickTimer = setTimeout(() => this.#report(), restMs);
-  }
-
-  #report(): void {
-    const node = this.#laid.layout.node[this.#boxOf()]!;
+    const node = this.#laid.layout.node[box]!;
     const picked = node === 0 ? undefined : this.#pickedAt(node);
-    const { below, onPick } = this.#props.current;
-    const texts = picked ? [...below, ...picked.texts] : [];
-    this.#reported = texts.join("\0");
-    onPick(picked && { ...picked, texts });
+    this.#chosen = picked ? shortPath([...this.#props.current.below, ...picked.texts]) : [];
+    clearTimeout(this.#pickTimer);
+    this.#pickTimer = setTimeout(() => {
+      this.#reported = this.#chosen.join("\0");
+      this.#props.current.onPick(picked && { ...picked, texts: this.#chosen });
+    }, restMs);
   }
 
   /** What a node of the picture stands for in the tree that was sent: of several nodes, the largest. */
@@ -706,6 +706,11 @@ function nodeOf(tree: Laid["source"], names: readonly string[], frames: Frames):
     if (only.includes(tree.frame[i]!) && (best < 0 || tree.total[i]! > tree.total[best]!)) best = i;
   }
   return best;
+}
+
+/** A path as it may stand in an address; of one that would be too long, the function. */
+function shortPath(texts: readonly string[]): readonly string[] {
+  return texts.reduce((sum, { length }) => sum + length, 0) <= 8000 ? texts : texts.slice(-1);
 }
 
 /** How many boxes to the left of a box are drawn together with it, since all are narrow. */

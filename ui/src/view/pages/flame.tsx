@@ -371,7 +371,7 @@ function Pictures(props: {
     below: place.below,
     picked: place.picked,
     ...text,
-    onPick: (picked: Picked | undefined) => app.change({ picked: shortPath(picked?.texts ?? []) }, "replace"),
+    onPick: (picked: Picked | undefined) => app.change({ picked: picked?.texts ?? [] }, "replace"),
     onHover: (frame: number | undefined) => {
       const name = frames.functions[frame ?? 0] ?? "";
       const module = frames.modules[frame ?? 0] ?? "";
@@ -420,11 +420,6 @@ function Pictures(props: {
 }
 
 const nothing = () => {};
-
-/** A path as it may stand in an address; of one that would be too long, the function. */
-function shortPath(texts: readonly string[]): readonly string[] {
-  return texts.reduce((sum, { length }) => sum + length, 0) <= 8000 ? texts : texts.slice(-1);
-}
 
 function nameOf(laid: Laid, node: number, frames: Frames, root: string): string {
   if (node === 0) return root;
