@@ -28,6 +28,8 @@ export interface Asked {
   question: QuestionName;
   values: Values;
   part: Follower<unknown>;
+  /** The command that answers the same, if it is not the question's. */
+  command?: (run: Run, recording: Recording) => string;
 }
 
 /** A function under the pointer: its own live bytes are drawn over the timeline. */

@@ -68,7 +68,7 @@ test("edits are found by name, below what the tree was asked for", () => {
 test("the menu says what the command line has, and what only the picture does", () => {
   const frames = new Frames();
   const list = frames.number(groups([{ function: "main" }, { function: "f(x)", module: "/lib/libx.so" }]));
-  const transforms = transformsOf(frames, [...list], ["start"], false);
+  const transforms = transformsOf(frames, [...list], ["start"], "down");
   const does = new Map(transforms.map((t) => [t.id, t.does]));
   assert.deepEqual(does.get("focus"), { ask: { parameter: "focus", values: ["^f\\(x\\)$"] } });
   assert.deepEqual(does.get("ignore"), { ask: { parameter: "ignore", values: ["^f\\(x\\)$"] } });
@@ -78,7 +78,15 @@ test("the menu says what the command line has, and what only the picture does", 
   assert.deepEqual(does.get("merge"), { edit: { kind: "merge", path: ["start", "main", "f(x)"] } });
   assert.deepEqual(does.get("recursion"), { edit: { kind: "recursion", of: "f(x)" } });
   assert.deepEqual(does.get("module"), { edit: { kind: "module", of: "/lib/libx.so" } });
-  assert.deepEqual(transformsOf(frames, [], [], false), [], "nothing for the root");
+  assert.deepEqual(transformsOf(frames, [], [], "down"), [], "nothing for the root");
+  const of = (paths: "up" | "part") => transformsOf(frames, [...list], [], paths).map((t) => t.id);
+  assert.deepEqual(of("up").toSorted(), [...does.keys()].toSorted());
+  assert.deepEqual(of("part"), ["focus", "ignore", "charge", "recursion", "module"], "of no single node");
+  const y = "/x/y.so";
+  const [file, code] = frames.number(groups([{ by: "module", module: y }, { module: y, offset: "0x1" }]));
+  const first = (frame: number) => transformsOf(frames, [frame], [], "down")[0];
+  assert.deepEqual(first(file!)?.does, { ask: { parameter: "module", values: ["/x/y.so"] } });
+  assert.equal(first(code!)?.id, "merge", "a function without a name is no pattern");
 });
 
 test("frames keep their numbers in every answer, and know whose code they are", () => {

@@ -14,7 +14,25 @@ const ofPage = new Set(["rough", "skip", "steps"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
-  const words = ["heaptap", commands[question] ?? question];
+  return [...wordsOf(run, recording, commands[question] ?? question, values), shellQuote(run.path)].join(" ");
+}
+
+/** The command that shows what has changed between two ranges of time, of which `values` has the later one. */
+export function diffCommandOf(
+  run: Run,
+  recording: Recording,
+  values: Values,
+  before: { from: string | undefined; to: string | undefined },
+): string {
+  const { from, to, up, nodes: _, below: __, ...rest } = values;
+  const words = wordsOf(run, recording, "diff", up === true ? rest : { tree: true, ...rest });
+  words.push(shellQuote(`${run.path}@${before.from ?? ""}..${before.to ?? ""}`));
+  words.push(shellQuote(`@${String(from ?? "")}..${String(to ?? "")}`));
+  return words.join(" ");
+}
+
+function wordsOf(run: Run, recording: Recording, command: string, values: Values): string[] {
+  const words = ["heaptap", command];
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined || value === false || ofPage.has(name)) continue;
     if (value === true) words.push(`--${name}`);
@@ -24,6 +42,5 @@ export function commandOf(run: Run, recording: Recording, question: QuestionName
     } else words.push(`--${name}`, shellQuote(String(value)));
   }
   if (run.recordings.length > 1) words.push("--process", String(recording.pid));
-  words.push(shellQuote(run.path));
-  return words.join(" ");
+  return words;
 }

@@ -43,7 +43,7 @@ function How({ asked, sampled }: { asked: Asked; sampled: boolean }) {
 }
 
 function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run; recording: Recording }) {
-  const command = commandOf(run, recording, asked.question, asked.values);
+  const command = asked.command?.(run, recording) ?? commandOf(run, recording, asked.question, asked.values);
   const url = () => `${location.origin}/api/v1/${pathOf(recording.id, asked.question, asked.values)}`;
   const link = () => location.origin + formatPlace(app.place.value);
   return (

@@ -60,7 +60,10 @@ export interface FlameProps {
   longest: number;
   /** What is searched; empty: nothing. */
   match: string;
+  /** Frames are drawn above what they are called from. */
   upwards?: boolean;
+  /** What a path from the root is: a call stack, one from its end, or a part of one from some function on. */
+  paths: "down" | "up" | "part";
   /** The path that the tree was asked for. */
   below: readonly string[];
   picked: readonly string[];
@@ -477,14 +480,15 @@ export class Shown implements FlameHandle {
   }
 
   copyStack(): void {
-    const { frames, onCopy } = this.#props.current;
+    const { frames, onCopy, paths, upwards } = this.#props.current;
     const { layout } = this.#laid;
     const { path } = this.#pickedAt(layout.node[this.#picture?.current ?? 0]!);
     const lines = path.map((frame) => {
       const more = [frames.details[frame], frames.modules[frame]].filter(Boolean).join(" ");
       return more === "" ? (frames.names[frame] ?? "") : `${frames.names[frame] ?? ""} (${more})`;
     });
-    onCopy(lines.reverse().map(visible).join("\n"));
+    if (paths === "down" || (paths === "part" && !upwards)) lines.reverse(); // innermost first
+    onCopy(lines.map(visible).join("\n"));
   }
 
   async png(): Promise<Blob | undefined> {
@@ -622,7 +626,9 @@ export class Shown implements FlameHandle {
     this.#setCurrent(box);
     const node = this.#laid.layout.node[box]!;
     const picked = node === 0 ? undefined : this.#pickedAt(node);
-    this.#chosen = picked ? shortPath([...this.#props.current.below, ...picked.texts]) : [];
+    const { below, paths } = this.#props.current;
+    // Only a call stack from its beginning says where the node is; else it is picked as a function.
+    this.#chosen = picked ? shortPath(paths === "down" ? [...below, ...picked.texts] : picked.texts.slice(-1)) : [];
     clearTimeout(this.#pickTimer);
     this.#pickTimer = setTimeout(() => {
       this.#reported = this.#chosen.join("\0");
@@ -644,7 +650,7 @@ export class Shown implements FlameHandle {
   }
 
   #openMenu(x: number, y: number, box: number): void {
-    const { frames, onTransform, onRun, entries, upwards, below } = this.#props.current;
+    const { frames, onTransform, onRun, entries, paths, below } = this.#props.current;
     const { layout, run, within } = this.#laid;
     const node = layout.node[box]!;
     const picked = this.#pickedAt(node);
@@ -656,7 +662,7 @@ export class Shown implements FlameHandle {
       list.push({ title, run: () => onRun(at) });
     }
     if (within[node] === 0) {
-      for (const transform of transformsOf(frames, picked.path, below, upwards ?? false)) {
+      for (const transform of transformsOf(frames, picked.path, below, paths)) {
         list.push({ title: transform.title, hint: transform.hint, run: () => onTransform(transform) });
       }
     }

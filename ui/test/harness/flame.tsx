@@ -96,7 +96,7 @@ function Harness() {
   if (opened.value !== laidFor) [laid, laidFor] = [lay(), opened.value];
   const props: FlameProps = {
     laid, frames, root: "program", title: "call tree", answer: tree, rough: false, format: size, exact: exactSize,
-    colour: "module", longest: 1, match: match.value, below: [], picked: picked.value,
+    colour: "module", longest: 1, match: match.value, paths: "down", below: [], picked: picked.value,
     onPick: (p) => {
       picked.value = p?.texts ?? [];
       log.push(`pick ${picked.value.join(" > ")}`);

@@ -30,6 +30,8 @@ export class Frames {
   /** Functions by name, as --focus, --ignore and --hide find them; empty where a frame is none. */
   readonly functions: string[] = ["", ""];
   readonly kinds: Kind[] = [own, library];
+  /** By what frames are grouped: function, line, module, thread ... */
+  readonly groupings: string[] = ["", ""];
   readonly #known = new Map<string, number>();
 
   get count(): number {
@@ -75,16 +77,25 @@ export class Frames {
       (place && base(place)) ||
       base(module) ||
       "(outside of any file)";
-    return this.#add(key, shown, detail || place, module, text, name, kindOf(groups, row));
+    return this.#add(key, shown, detail || place, module, text, name, kindOf(groups, row), by);
   }
 
   /** The frame that stands for all of a library: what it is called from is told apart, what it calls within is not. */
   ofModule(module: string): number {
     const key = `collapsed\0${module}`;
-    return this.#known.get(key) ?? this.#add(key, `${base(module)} …`, "", module, module, "", library);
+    return this.#known.get(key) ?? this.#add(key, `${base(module)} …`, "", module, module, "", library, "");
   }
 
-  #add(key: string, name: string, detail: string, module: string, text: string, function_: string, kind: Kind) {
+  #add(
+    key: string,
+    name: string,
+    detail: string,
+    module: string,
+    text: string,
+    function_: string,
+    kind: Kind,
+    by: string,
+  ): number {
     const number = this.names.length;
     this.#known.set(key, number);
     this.names.push(name);
@@ -93,6 +104,7 @@ export class Frames {
     this.texts.push(text);
     this.functions.push(function_);
     this.kinds.push(kind);
+    this.groupings.push(by);
     return number;
   }
 

@@ -2,10 +2,10 @@
 // address.
 import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { App, Selected } from "../../app.ts";
+import type { App, Asked, Selected } from "../../app.ts";
 import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
-import { commandOf, type Values } from "../../model/commands.ts";
+import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
 import { literally } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
 import { formatEdit, numbered, parseEdit } from "../../model/flame/edits.ts";
@@ -108,8 +108,11 @@ export function Flame({ app }: { app: App }) {
   const part = useMemo(() => app.follower<Answer>("flame"), [app]);
   useEffect(() => {
     const stop = app.put(part, (selected) => {
-      const parameters = parametersOf(selected) as Values;
-      queueMicrotask(() => (app.asked.value = { question: "tree", values: parameters, part }));
+      const values = parametersOf(selected) as Values;
+      const { from2: from, to2: to } = selected.place;
+      const differs = wantedOf(selected.place).shape === "difference";
+      const command: Asked["command"] = (run, recording) => diffCommandOf(run, recording, values, { from, to });
+      queueMicrotask(() => (app.asked.value = { question: "tree", values, part, ...(differs && { command }) }));
       return taskFor(selected, frames);
     });
     return () => {
@@ -349,7 +352,9 @@ function Pictures(props: {
     const { laid, view } = picture;
     const described = {
       title: `${root}: ${title}`,
-      command: commandOf(chosen.run, chosen.recording, "tree", seen.parameters as Values),
+      command:
+        app.asked.value?.command?.(chosen.run, chosen.recording) ??
+        commandOf(chosen.run, chosen.recording, "tree", seen.parameters as Values),
       link: location.origin + formatPlace(place),
       nameOf: (node: number) => nameOf(laid, node, frames, root),
       format: text.format,
@@ -400,6 +405,7 @@ function Pictures(props: {
           laid={above.laid}
           title={`callers, ${title}`}
           upwards
+          paths="part"
           onWant={nothing}
           onFound={nothing}
           handle={(h) => (upper.current = h)}
@@ -410,6 +416,7 @@ function Pictures(props: {
           {...common}
           laid={lower.laid}
           title={title}
+          paths={seen.shape === "sandwich" ? "part" : seen.parameters.up ? "up" : "down"}
           onWant={grafts.want}
           onFound={(all, current) => (found.value = { found: all, current })}
           handle={(h) => (callees.current = handle.current = h)}
