@@ -41,8 +41,9 @@ export function transformsOf(
     list.push({ id, title, hint, does: { edit: what } });
   if (by === "thread") {
     ask("focus", `Only thread ${name}`, "what it allocated", "thread", [frames.details[frame] ?? ""]);
-  } else if (by?.startsWith("region")) ask("focus", `Only region ${name}`, "what was allocated in it", "region", [name]);
-  else if (by === "module" && module !== "") {
+  } else if (by?.startsWith("region")) {
+    ask("focus", `Only region ${name}`, "what was allocated in it", "region", [name]);
+  } else if (by === "module" && module !== "") {
     ask("focus", `Focus on ${name}`, "only call stacks through this file", "module", [module]);
     ask("ignore", `Ignore ${name}`, "only call stacks without this file", "ignore", [literally(module)]);
     ask("charge", `Charge ${name} to its callers`, "without the frames of this file", "hide", [literally(module)]);
