@@ -171,12 +171,14 @@ function Bar(props: {
         ))}
       </div>
       <Choice label="by" value={by} values={groupings} set={(value) => app.change({ by: value })} />
-      <Choice
-        label="order"
-        value={place.order === "time" ? "time" : "size"}
-        values={["size", "time"]}
-        set={(value) => app.change({ order: value === "size" ? undefined : value })}
-      />
+      {shape !== "difference" && (
+        <Choice
+          label="order"
+          value={place.order === "time" ? "time" : "size"}
+          values={["size", "time"]}
+          set={(value) => app.change({ order: value === "size" ? undefined : value })}
+        />
+      )}
       <Choice
         label="colour"
         value={colour}
