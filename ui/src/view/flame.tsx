@@ -1,6 +1,6 @@
 // A flame graph: shows a picture that was laid out, and reports what the reader does with it. It knows nothing of the
 // app: everything comes as props.
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Frames } from "../model/flame/frames.ts";
 import { count, percent, plural } from "../model/format.ts";
 import { rowHeight } from "./flame-paint.ts";
@@ -16,6 +16,7 @@ export function FlameGraph(props: FlameProps) {
   latest.current = props;
   const shown = useMemo(() => new Shown(latest), []);
   const { laid } = props;
+  const id = useId();
   useLayoutEffect(() => {
     if (!canvas.current || !place.current) return;
     return shown.attach(place.current, canvas.current);
@@ -38,7 +39,7 @@ export function FlameGraph(props: FlameProps) {
         tabIndex={0}
         role="tree"
         aria-label={props.title}
-        aria-activedescendant="flame-current"
+        aria-activedescendant={id}
         onPointerDown={shown.down}
         onPointerMove={shown.move}
         onPointerUp={shown.up}
@@ -48,7 +49,7 @@ export function FlameGraph(props: FlameProps) {
         onContextMenu={shown.context}
       >
         <canvas ref={canvas} aria-hidden="true" />
-        <Current shown={shown} id="flame-current" />
+        <Current shown={shown} id={id} />
       </div>
       <p class="unseen" role="status">
         {shown.said}

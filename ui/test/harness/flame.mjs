@@ -189,6 +189,7 @@ const tests = {
       dark: { colorScheme: "dark" },
       forced: { forcedColors: "active" },
       narrow: { width: 360, colorScheme: "dark" },
+      dense: { width: 720, height: 450, deviceScaleFactor: 2 },
     })) {
       for (const scene of ["small", "random"]) {
         const page = await open(scene, more);
