@@ -61,8 +61,8 @@ func TestTrees(t *testing.T) {
 				// A range counts some of the stacks, and of the whole run all.
 				firsts := m.firsts(func(b *event.Event) bool { return counted(b) && hasPrefix(way(b), path) })
 				if of := append(firsts, 0); q.Range == nil && n.First != of[0] || !slices.Contains(of, n.First) {
-					t.Fatalf("seed %d, %s, %s, %+v: the first stack at %+v is %d; stacks %d", seed, shape, plan, q, path,
-						n.First, of)
+					t.Fatalf("seed %d, %s, %s, %+v: the first stack at %+v is %d; stacks %d", seed, shape, plan, q,
+						path, n.First, of)
 				}
 				sum := n.Self
 				for i, c := range n.Children {
