@@ -128,6 +128,12 @@ func TestFlame(t *testing.T) {
 	runNode(t, "test/harness/flame.mjs", need.Tool(t, "chromium"), t.TempDir())
 }
 
+// TestRows drives the pages of rows.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	runNode(t, "test/rows.mjs", need.Tool(t, "chromium"), t.TempDir())
+}
+
 func runNode(t *testing.T, args ...string) {
 	t.Helper()
 	node := need.Tool(t, "node")

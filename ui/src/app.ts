@@ -157,7 +157,7 @@ export class App {
       untracked(() => {
         this.asked.value = asked && {
           question: asked.name,
-          values: asked.parameters as Values,
+          values: asked.same ?? (asked.parameters as Values),
           part: part as Follower<unknown>,
         };
       });
@@ -167,6 +167,12 @@ export class App {
       stop();
       if (this.asked.peek()?.part === part) this.asked.value = undefined;
     };
+  }
+
+  /** What a part asks about that asks only now and then: the place, whatever the reader drags. */
+  selection(): Selected {
+    const place = this.#place.peek();
+    return { recording: place.recording ?? "", place, filters: filtersOf(place), rough: false };
   }
 
   #loadRuns(): void {

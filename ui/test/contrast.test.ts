@@ -38,7 +38,7 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
       assert.ok(pair, `style.css has no colour --${name}`);
       return pair[theme];
     };
-    for (const ground of ["page", "panel", "hover"]) {
+    for (const ground of ["page", "panel", "hover", "chosen"]) {
       for (const text of ["text", "quiet", "accent", "compare", "wrong"]) {
         const got = contrast(of(text), of(ground));
         assert.ok(got >= 4.5, `${text} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
@@ -54,6 +54,10 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
       const [ground, text, over] = ["panel", "quiet", range].map((name) => all.get(name)?.[theme] ?? "");
       const got = contrast(mixed(ground ?? "", over ?? "", tint), mixed(text ?? "", over ?? "", tint));
       assert.ok(got >= 4.5, `names of marks in a range of colour ${range}, theme ${theme}: ${got.toFixed(2)}`);
+    }
+    for (const bar of ["bar", "chosenbar"]) {
+      const got = contrast(all.get("text")?.[theme] ?? "", all.get(bar)?.[theme] ?? "");
+      assert.ok(got >= 4.5, `numbers on ${bar}, theme ${theme}: ${got.toFixed(2)}`);
     }
   }
   assert.equal(contrast("#000000", "#ffffff"), 21);

@@ -7,6 +7,8 @@ import type { Task } from "../model/follower.ts";
 export interface Question<Q extends QuestionName, T> {
   name: Q;
   parameters: Parameters[Q];
+  /** The same as the bottom line shows it, where a page does a part itself: it has all rows, and sorts them. */
+  same?: Values;
   /** Makes of the decoded answer what is shown. */
   read: (answer: Answers[Q]) => T;
 }

@@ -1,5 +1,5 @@
-// A menu at a place of its parent: of a frame or a row. Arrows move in it; a letter leads to the next entry that begins
-// with it.
+// A menu at a place of its parent: of a frame or a row. Arrows move in it; letters lead to the next entry that begins
+// with them. It takes the focus, and gives it back.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { shorten, visible } from "../model/names.ts";
 
@@ -11,13 +11,32 @@ export interface Entry {
   run: () => void;
 }
 
-export function Menu(props: { x: number; y: number; label: string; entries: readonly Entry[]; close: () => void }) {
-  const { x, y, label, entries, close } = props;
+export interface MenuProps {
+  x: number;
+  y: number;
+  /** What it is about, read out. */
+  label: string;
+  entries: readonly Entry[];
+  close: () => void;
+}
+
+/** How long letters belong to one word, in milliseconds. */
+const wordMs = 700;
+
+export function Menu({ x, y, label, entries, close: closed }: MenuProps) {
   const list = useRef<HTMLDivElement>(null);
   const items = () => [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const before = useRef<Element | null>(null);
+  const typed = useRef({ text: "", at: -Infinity });
+  const close = () => {
+    // Before an entry acts, which may move the focus elsewhere.
+    if (before.current instanceof HTMLElement) before.current.focus({ preventScroll: true });
+    closed();
+  };
   useLayoutEffect(() => {
     const menu = list.current;
     if (!menu) return;
+    before.current ??= document.activeElement;
     // Within the window, whatever the place.
     const around = menu.parentElement?.getBoundingClientRect() ?? new DOMRect();
     const { width, height } = menu.getBoundingClientRect();
@@ -27,13 +46,15 @@ export function Menu(props: { x: number; y: number; label: string; entries: read
   }, [x, y]);
   useEffect(() => {
     const outside = (event: Event) => {
-      if (event.target instanceof Node && !list.current?.contains(event.target)) close();
+      if (event.target instanceof Node && !list.current?.contains(event.target)) closed();
     };
     addEventListener("pointerdown", outside, true);
-    addEventListener("resize", close);
+    addEventListener("wheel", outside, { capture: true, passive: true });
+    addEventListener("resize", closed);
     return () => {
       removeEventListener("pointerdown", outside, true);
-      removeEventListener("resize", close);
+      removeEventListener("wheel", outside, true);
+      removeEventListener("resize", closed);
     };
   }, []);
 
@@ -46,10 +67,13 @@ export function Menu(props: { x: number; y: number; label: string; entries: read
     else if (event.key === "Home") to(0);
     else if (event.key === "End") to(-1);
     else if (event.key === "Escape" || event.key === "Tab") close();
-    else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey && event.key !== " ") {
-      const letter = event.key.toLowerCase();
-      const next = [...all.slice(at + 1), ...all].find((item) => item.textContent?.toLowerCase().startsWith(letter));
-      next?.focus({ preventScroll: true });
+    else if (event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
+      const again = event.timeStamp - typed.current.at < wordMs;
+      if (event.key === " " && !again) return; // it presses the button
+      const text = (again ? typed.current.text : "") + event.key.toLowerCase();
+      typed.current = { text, at: event.timeStamp };
+      const from = [...all.slice(again ? at : at + 1), ...all];
+      from.find((item) => item.textContent?.toLowerCase().startsWith(text))?.focus({ preventScroll: true });
     } else return;
     event.preventDefault();
     event.stopPropagation();

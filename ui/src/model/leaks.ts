@@ -1,0 +1,148 @@
+// Leaks: what was never freed, what keeps growing, and the suppressions of what is known.
+import type { Leaks, Timeline, Top } from "../api.ts";
+import { groupsOf, type Frame, type Group } from "./group.ts";
+import { base } from "./names.ts";
+import { sheetOf, type Sheet } from "./table.ts";
+
+/** A call stack whose live bytes kept rising. */
+export interface Suspect {
+  group: Group;
+  begin: number;
+  end: number;
+  perSecond: number;
+  /** From 0 to 1. */
+  steadiness: number;
+}
+
+export interface LeakAnswer {
+  /** By call stack. */
+  sheet: Sheet;
+  /** Undefined: not known yet. */
+  suspects: Suspect[] | undefined;
+  /** What the runtime keeps for itself: no leak, and in no row. */
+  runtime: { bytes: number; blocks: number };
+  /** The range that the answer is about, in nanoseconds. */
+  begin: number;
+  end: number;
+  /** What could not be read; empty if all was. */
+  missing: string;
+}
+
+/** The leaks without what keeps growing, which takes longer to find. */
+export function leakedOf(answer: Top): LeakAnswer {
+  const { range, runtime } = answer;
+  return {
+    sheet: sheetOf(answer),
+    suspects: undefined,
+    runtime: { bytes: runtime?.bytes ?? 0, blocks: runtime?.count ?? 0 },
+    begin: range.begin_ns,
+    end: range.begin_ns + range.span_ns,
+    missing: answer.missing ?? "",
+  };
+}
+
+export function leaksOf(answer: Leaks): LeakAnswer {
+  const { suspects: s } = answer;
+  const groups = groupsOf(s.group, answer.frames);
+  const suspects = groups.map((group, i) => ({
+    group,
+    begin: s.begin_bytes[i] || 0,
+    end: s.end_bytes[i] || 0,
+    perSecond: s.bytes_per_second[i] || 0,
+    steadiness: s.confidence[i] || 0,
+  }));
+  return { ...leakedOf({ ...answer, by: "stack" }), suspects: suspects.sort((a, b) => b.perSecond - a.perSecond) };
+}
+
+/** How live bytes of call stacks developed, by the keys of their groups. */
+export interface Curves {
+  times: Float64Array;
+  live: Map<number, Float64Array>;
+}
+
+export function curvesOf(timeline: Timeline): Curves {
+  const { row, of } = timeline.rows.group;
+  const groups = groupsOf(of, timeline.frames);
+  const live = new Map<number, Float64Array>();
+  const { live_bytes: bytes } = timeline.rows;
+  for (let i = 0; i < timeline.rows.rows; i++) {
+    const group = groups[row[i] ?? -1];
+    if (group) live.set(group.key, bytes.of.slice(bytes.start(i), bytes.end(i)));
+  }
+  return { times: timeline.times_ns, live };
+}
+
+/** A curve as the path of a picture of 100 x 100, from the origin; empty if there is nothing to draw. */
+export function curvePath(times: Float64Array, values: Float64Array): string {
+  const [begin = 0, end = 0] = [times[0], times.at(-1)];
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  if (values.length < 2 || times.length !== values.length || most === 0 || end <= begin) return "";
+  const points = Array.from(values, (value, i) => {
+    const x = (100 * ((times[i] ?? 0) - begin)) / (end - begin);
+    return `${x.toFixed(2)} ${(100 - (100 * value) / most).toFixed(2)}`;
+  });
+  return `M${points.join("L")}`;
+}
+
+const entry = /^(main|main\.main|MAIN__|_start|start_thread|clone3?|__libc_start\w*|\w+::main|std::rt::lang_start.*)$/;
+const allocates = /alloc|strn?dup|^operator new/i;
+
+/**
+ * The rule that suppresses a leak, as `heaptap leaks --suggest` makes it: by the innermost function of the program's
+ * own code that is neither an entry function nor a wrapper of the allocator; without one in the executable, of
+ * libraries that do not belong to a runtime; else by its line. Undefined: there is none that would not hide nearly
+ * everything.
+ */
+export function suppressionOf(stack: readonly Frame[], executable: string): string | undefined {
+  for (const own of [true, false]) {
+    const frames = stack.filter(
+      (frame) => frame.named && !entry.test(frame.name) && !frame.library && (frame.module === executable) === own,
+    );
+    const found = frames.find(({ name }) => !allocates.test(name)) ?? frames[0];
+    if (found) return `leak:^${plain(found.name)}$`;
+  }
+  const place = stack.find((frame) => !frame.library && frame.line > 0);
+  return place && `leak:${plain(base(place.file))}:${place.line}$`;
+}
+
+/** A name in a pattern: what has a meaning there becomes *, which matches it. */
+function plain(name: string): string {
+  return name.replace(/[\^$\n]/g, "*");
+}
+
+/** The file that the program was started from, as its call stacks say; empty if they do not. */
+export function executableOf(groups: readonly Group[]): string {
+  for (const { stack } of groups) {
+    const first = stack.find(({ name }) => name === "main" || name === "_start");
+    if (first) return first.module;
+  }
+  return "";
+}
+
+/** Whether a rule matches a call stack, as `heaptap leaks --suppressions` would find. */
+export function suppresses(rule: string, stack: readonly Frame[]): boolean {
+  const pattern = rule.replace(/^leak:/, "");
+  const texts = stack.flatMap(({ name, named, file, line, module }) => [
+    ...(named ? [name] : []),
+    file,
+    module,
+    ...(pattern.includes(":") && line > 0 ? [`${file}:${line}`] : []),
+  ]);
+  return texts.some((text) => text !== "" && matches(pattern, text));
+}
+
+/** Whether a pattern is found in a text: * stands for anything, ^ and $ for its ends. */
+function matches(pattern: string, text: string): boolean {
+  const [first, last] = [pattern.startsWith("^"), pattern.endsWith("$")];
+  const parts = pattern.slice(first ? 1 : 0, last ? -1 : undefined).split("*");
+  let at = 0;
+  for (const [i, part] of parts.entries()) {
+    if (i === parts.length - 1 && last) {
+      return text.length - part.length >= at && text.endsWith(part) && (i > 0 || !first || text === part);
+    }
+    const found = text.indexOf(part, at);
+    if (found < 0 || (i === 0 && first && found !== 0)) return false;
+    at = found + part.length;
+  }
+  return true;
+}

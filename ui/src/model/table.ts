@@ -1,0 +1,377 @@
+// Tables of numbers: rows of any groups with the self and the total of any metrics.
+import type { MetricColumns, MetricName, Top } from "../api.ts";
+import { count, digits, duration, exactSize } from "./format.ts";
+import { groupsOf, type Group } from "./group.ts";
+import { metricOf } from "./metrics.ts";
+import { visible } from "./names.ts";
+
+export type Side = "total" | "self";
+
+/** A metric of an answer. */
+export interface Metric {
+  name: MetricName;
+  unit: string; // bytes, count, ns, ratio, bytes/s
+  /** Whether values of different rows can be added, so that they are parts of a whole. */
+  sums: boolean;
+}
+
+/** The rows of an answer, or of several pages of it. NaN: not known. */
+export interface Sheet {
+  by: string;
+  metrics: Metric[];
+  groups: readonly Group[];
+  total: Readonly<Record<string, Float64Array>>;
+  self: Readonly<Record<string, Float64Array>>;
+  /** Rows that were not sent. */
+  more: number;
+  /** The values of everything together. */
+  whole: Readonly<Record<string, number>>;
+  /** What could not be read; undefined or empty if all was. */
+  missing?: string | undefined;
+}
+
+/** The table of an answer. */
+export function sheetOf(
+  answer: Pick<Top, "by" | "metrics" | "rows" | "frames" | "more" | "total" | "missing">,
+): Sheet {
+  const { by, rows, more, missing } = answer;
+  const whole = Object.fromEntries(Object.entries(answer.total).map(([name, value]) => [name, value ?? NaN]));
+  const groups = groupsOf(rows.group, answer.frames);
+  return { by, metrics: metricsOf(answer.metrics), groups, total: rows.total, self: rows.self, more, whole, missing };
+}
+
+export function metricsOf({ rows, name, unit, sums }: MetricColumns): Metric[] {
+  const all = Array.from({ length: rows }, (_, i) => {
+    const known = metricOf(name.at(i))?.name;
+    return known && { name: known, unit: unit.at(i), sums: sums[i] === 1 };
+  });
+  return all.filter((metric) => metric !== undefined);
+}
+
+export interface Column {
+  /** peak.total */
+  key: string;
+  metric: MetricName;
+  side: Side;
+  values: Float64Array;
+  scale: Scale;
+  /** What a full bar stands for; 0: the column has no bars. */
+  full: number;
+}
+
+/** How the numbers of a column are written: in one unit, with the same digits. */
+export interface Scale {
+  unit: string;
+  text: (value: number) => string;
+  exact: (value: number) => string;
+}
+
+/** What summaries have, so that rough answers come at once (docs/queries.md). */
+const quickMetrics: ReadonlySet<MetricName> = new Set<MetricName>([
+  ...(["allocations", "bytes", "mean-size", "deallocations", "freed"] as const),
+  ...(["live", "peak", "temporary", "churn"] as const),
+]);
+
+/** The metrics of a list that summaries have; if there are none, all of the list. */
+export function quickOf(metrics: readonly MetricName[]): MetricName[] {
+  const quick = metrics.filter((name) => quickMetrics.has(name));
+  return quick.length > 0 ? quick : [...metrics];
+}
+
+/**
+ * A sheet with columns for all metrics, in their order, as far as they are known to it or to the one before. Those that
+ * it does not have are not known.
+ */
+export function withMetrics(sheet: Sheet, names: readonly MetricName[], before: readonly Metric[]): Sheet {
+  if (names.length === sheet.metrics.length) return sheet;
+  const of = (name: MetricName) => [...sheet.metrics, ...before].find((metric) => metric.name === name);
+  return { ...sheet, metrics: names.map(of).filter((metric) => metric !== undefined) };
+}
+
+/** Groups of which self and total are the same: no block belongs to two of them. */
+export function onlySelf(by: string): boolean {
+  return by === "stack" || by === "thread" || by === "size" || by === "allocator";
+}
+
+/**
+ * The columns of a sheet. Those without numbers have the scale that they had before.
+ * @param keep all have it, so that numbers do not change their unit in a drag
+ */
+export function columnsOf(sheet: Sheet, before: readonly Column[] = [], keep = false): Column[] {
+  const scales = new Map(before.map(({ key, scale }) => [key, scale]));
+  const sides: Side[] = onlySelf(sheet.by) ? ["total"] : ["total", "self"];
+  return sheet.metrics.flatMap(({ name, unit, sums }): Column[] => {
+    // Both sides have one scale and one length of bars, so that they can be compared.
+    const most = Math.max(...sides.map((side) => largest((side === "total" ? sheet.total : sheet.self)[name])));
+    const own = scaleOf(unit, most);
+    return sides.map((side): Column => {
+      const key = `${name}.${side}`;
+      const given = (side === "total" ? sheet.total : sheet.self)[name];
+      const values = given ?? new Float64Array(sheet.groups.length).fill(NaN);
+      const scale = (keep || most === 0 ? scales.get(key) : undefined) ?? own;
+      return { key, metric: name, side, values, scale, full: sums ? most : 0 };
+    });
+  });
+}
+
+function largest(values: Float64Array | undefined): number {
+  let most = 0;
+  for (const value of values ?? []) if (value > most) most = value;
+  return most;
+}
+
+const bytes = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+const times = ["ns", "µs", "ms", "s"] as const;
+
+/** The scale of a column by its largest value. */
+export function scaleOf(unit: string, most: number): Scale {
+  switch (unit) {
+    case "bytes":
+      return stepped(bytes, 1024, most, exactSize);
+    case "bytes/s":
+      return stepped(bytes.map((u) => `${u}/s`), 1024, most, (v) => `${exactSize(Math.round(v))} per second`);
+    case "ns":
+      return stepped(times, 1000, most, (v) => (v < 1e3 ? duration(v) : `${duration(v)} (${count(v)} ns)`));
+    case "ratio":
+      return { unit: "×", text: (v) => known(v, () => digits(v)), exact: (v) => known(v, () => String(v)) };
+    default:
+      return { unit: "", text: (v) => known(v, () => count(Math.round(v))), exact: (v) => known(v, () => count(v)) };
+  }
+}
+
+function stepped(units: readonly string[], step: number, most: number, exact: (value: number) => string): Scale {
+  let i = 0;
+  let one = 1;
+  for (; most / one >= step && i < units.length - 1; i++) one *= step;
+  const decimals = i === 0 ? 0 : most / one < 10 ? 2 : 1;
+  const least = 0.5 * 10 ** -decimals;
+  const text = (value: number) => {
+    const scaled = value / one;
+    if (value === 0 || Math.abs(scaled) >= least) {
+      return value === 0 ? "0" : scaled.toFixed(decimals).replace(/\B(?=(\d{3})+(?!\d))(?<!\..*)/g, ",");
+    }
+    return `${value < 0 ? "-" : ""}<${(10 ** -decimals).toFixed(decimals)}`;
+  };
+  return { unit: units[i] ?? "", text: (v) => known(v, () => text(v)), exact: (v) => known(v, () => exact(v)) };
+}
+
+function known(value: number, text: () => string): string {
+  return Number.isNaN(value) ? "–" : text();
+}
+
+/** How rows are sorted: by a column's key or "name". Numbers come largest first, names in their order. */
+export interface Sort {
+  key: string;
+  reverse: boolean;
+}
+
+/** The rows in order. Rows with the same value stay in the order that they come in. */
+export function sorted(groups: readonly Group[], sort: Sort, columns: readonly Column[]): Uint32Array {
+  if (sort.key === "name") {
+    const order = byName(groups).slice();
+    return sort.reverse ? order.reverse() : order;
+  }
+  const order = Uint32Array.from(groups, (_, i) => i);
+  const sign = sort.reverse ? -1 : 1;
+  const values = columns.find(({ key }) => key === sort.key)?.values;
+  if (!values) return order;
+  // What is not known comes last in either order.
+  const value = (row: number) => values[row] ?? NaN;
+  return order.sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === y) return a - b;
+    if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) ? (Number.isNaN(y) ? a - b : 1) : -1;
+    return sign * (y - x);
+  });
+}
+
+/**
+ * The rows without those of libraries, which are folded on the command line, too. Without own code, libraries are all
+ * that there is.
+ */
+export function withoutLibraries(groups: readonly Group[], order: Uint32Array): Uint32Array {
+  const owned = groups.some(({ kind }) => kind === "own");
+  return order.filter((row) => {
+    const kind = groups[row]?.kind ?? "";
+    return kind !== "wrapper" && kind !== "start" && (kind !== "library" || !owned);
+  });
+}
+
+const orders = new WeakMap<readonly Group[], Uint32Array>();
+
+/** The order of names. It takes longer than that of numbers: a page asks for it while nothing happens. */
+export function byName(groups: readonly Group[]): Uint32Array {
+  let order = orders.get(groups);
+  if (!order) {
+    order = Uint32Array.from(groups, (_, i) => i);
+    sortByText(
+      order,
+      groups.map((group) => group.name.toLowerCase()),
+    );
+    orders.set(groups, order);
+  }
+  return order;
+}
+
+/**
+ * Sorts rows by their texts, three characters at a time after those that all have, because comparing numbers is several
+ * times faster: names of functions begin alike.
+ */
+function sortByText(order: Uint32Array, texts: readonly string[]): void {
+  const key = new Float64Array(order.length);
+  const compare = (a: number, b: number) => {
+    const [x, y] = [texts[a] ?? "", texts[b] ?? ""];
+    return x === y ? a - b : x < y ? -1 : 1;
+  };
+  const todo = [{ from: 0, to: order.length, at: 0 }];
+  for (let range = todo.pop(); range; range = todo.pop()) {
+    const rows = order.subarray(range.from, range.to);
+    if (rows.length <= 32) {
+      rows.sort(compare);
+      continue;
+    }
+    const at = commonLength(rows, texts, range.at);
+    for (const row of rows) key[row] = packed(texts[row] ?? "", at);
+    rows.sort((a, b) => (key[a] ?? 0) - (key[b] ?? 0) || a - b);
+    for (let begin = 0, i = 1; i <= rows.length; i++) {
+      const same = key[rows[begin] ?? 0] ?? 0;
+      if (i < rows.length && key[rows[i] ?? 0] === same) continue;
+      const ended = same % 65537 === 0; // the texts have no further characters
+      if (i - begin > 1 && !ended) todo.push({ from: range.from + begin, to: range.from + i, at: at + 3 });
+      begin = i;
+    }
+  }
+}
+
+/** How many characters all texts have in common, from the given number on. */
+function commonLength(rows: Uint32Array, texts: readonly string[], from: number): number {
+  const first = texts[rows[0] ?? 0] ?? "";
+  let length = first.length;
+  for (const row of rows) {
+    const text = texts[row] ?? "";
+    if (text === first) continue;
+    let i = from;
+    while (i < length && text.charCodeAt(i) === first.charCodeAt(i)) i++;
+    length = i;
+  }
+  return length;
+}
+
+/** Three characters as a number, which grows as the text does. */
+function packed(text: string, at: number): number {
+  let key = 0;
+  for (let i = at; i < at + 3; i++) key = key * 65537 + (i < text.length ? text.charCodeAt(i) + 1 : 0);
+  return key;
+}
+
+/** The rows of a page and those of the next one. */
+export function joined(first: Sheet, next: Sheet): Sheet {
+  const join = (a: Sheet["total"], b: Sheet["total"]) =>
+    Object.fromEntries(
+      first.metrics.map(({ name }) => {
+        const values = new Float64Array(first.groups.length + next.groups.length).fill(NaN);
+        values.set(a[name] ?? []);
+        values.set(b[name] ?? [], first.groups.length);
+        return [name, values];
+      }),
+    );
+  return {
+    ...first,
+    groups: [...first.groups, ...next.groups],
+    total: join(first.total, next.total),
+    self: join(first.self, next.self),
+    more: next.more,
+  };
+}
+
+/**
+ * The numbers of a rough answer in the rows of the answer before, in their order: rows that it does not have stay, with
+ * numbers that are not known; rows that are new come at the end.
+ */
+export function inPlace(before: Sheet, now: Sheet): Sheet {
+  if (before.by !== now.by) return now;
+  const row = new Map(now.groups.map((group, i) => [group.key, i]));
+  const from: number[] = [];
+  for (const group of before.groups) {
+    const at = row.get(group.key);
+    from.push(at ?? -1);
+    if (at !== undefined) row.delete(group.key);
+  }
+  const fresh = [...row.values()];
+  from.push(...fresh);
+  const { metrics } = before;
+  const take = (values: Sheet["total"]) =>
+    Object.fromEntries(
+      metrics.map(({ name }) => [name, Float64Array.from(from, (at) => values[name]?.[at] ?? NaN)]),
+    );
+  const groups = [...before.groups];
+  for (const at of fresh) {
+    const group = now.groups[at];
+    if (group) groups.push(group);
+  }
+  return { ...now, metrics, groups, total: take(now.total), self: take(now.self), more: before.more };
+}
+
+/** A list with one element at another place. */
+export function moved<T>(list: readonly T[], from: number, to: number): T[] {
+  const rest = [...list];
+  const taken = rest.splice(from, 1);
+  rest.splice(Math.max(0, Math.min(to, rest.length)), 0, ...taken);
+  return rest;
+}
+
+/** A cell of comma-separated values, with a ' in front of what a spreadsheet would take for a formula. */
+function cell(text: string): string {
+  let shown = visible(text);
+  if (/^[ \u00a0]*[=+\-@]/.test(shown) && Number.isNaN(Number(shown))) shown = `'${shown}`;
+  return /[",\n\r]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+}
+
+/** What of a group is a column of its own in exported tables. */
+const parts: readonly [string, (group: Group) => string][] = [
+  ["name", (g) => (g.by === "stack" ? g.stack.map(({ name }) => name).join(";") : g.name)],
+  ["file", (g) => g.file],
+  ["line", (g) => (g.line > 0 ? String(g.line) : "")],
+  ["module", (g) => g.module],
+];
+
+/** Rows as comma-separated values: whole names, and exact numbers in the units of the API. */
+export function csv(sheet: Sheet, columns: readonly Column[], order: Iterable<number>): string {
+  const head = [...parts.map(([title]) => title), ...columns.map(({ key }) => key.replace(".", " "))];
+  const lines = [head];
+  for (const row of order) {
+    const group = sheet.groups[row];
+    if (!group) continue;
+    const numbers = columns.map(({ values }) => String(values[row] ?? NaN));
+    lines.push([...parts.map(([, text]) => text(group)), ...numbers]);
+  }
+  return csvRows(lines);
+}
+
+/** Texts as comma-separated values. What is not known is empty. */
+export function csvRows(rows: readonly (readonly string[])[]): string {
+  return rows.map((row) => `${row.map((text) => (text === "NaN" ? "" : cell(text))).join(",")}\r\n`).join("");
+}
+
+/** A row as a table of Markdown, with its numbers as they are shown. */
+export function markdown(name: string, columns: readonly Column[], value: (column: Column) => number): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
+  const head = columns.map(({ metric, side }) => (side === "self" ? `${metric}, self` : metric));
+  const numbers = columns.map((column) => {
+    const text = column.scale.text(value(column));
+    return column.scale.unit === "" || text === "–" ? text : `${text} ${column.scale.unit}`;
+  });
+  return (
+    line(["", ...head]) +
+    line(["---", ...columns.map(() => "---:")]) +
+    line([`${code(name)}`, ...numbers])
+  );
+}
+
+/** A name as code in Markdown, whatever is in it. */
+export function code(name: string): string {
+  const text = visible(name).replaceAll("|", "\\|");
+  const ticks = "`".repeat(1 + Math.max(0, ...(text.match(/`+/g) ?? []).map(({ length }) => length)));
+  const space = /^`|`$/.test(text) ? " " : "";
+  return `${ticks}${space}${text}${space}${ticks}`;
+}

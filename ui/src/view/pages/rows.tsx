@@ -1,0 +1,335 @@
+// What the pages of rows have in common: their toolbar, the menu of a row, and what is copied and saved.
+import { signal, useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import type { App, Selected } from "../../app.ts";
+import type { MetricName } from "../../api.ts";
+import type { QuestionName } from "../../model/commands.ts";
+import { Extras } from "../../model/extra.ts";
+import type { Follower, Shown } from "../../model/follower.ts";
+import { plural } from "../../model/format.ts";
+import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
+import { metrics } from "../../model/metrics.ts";
+import { base as moduleName, shorten, visible } from "../../model/names.ts";
+import type { Line } from "../../model/outline.ts";
+import { pickedOf, rowActions, type Subject } from "../../model/row-actions.ts";
+import type { Column } from "../../model/table.ts";
+import { taskOf, type Question } from "../../net/ask.ts";
+import { Menu, type Entry, type MenuProps } from "../menu.tsx";
+import { useMainPart, usePart } from "../part.tsx";
+import { EmptyBox } from "../states.tsx";
+import type { GridColumn, GridRow } from "../table.tsx";
+
+/** The metrics that a page shows: the first one that was chosen, and those that the page adds. */
+export function shownMetrics(chosen: readonly string[], usual: readonly MetricName[]): MetricName[] {
+  const known = metrics.map(({ name }) => name);
+  const picked = known.filter((name) => chosen.includes(name)).sort((a, b) => chosen.indexOf(a) - chosen.indexOf(b));
+  if (picked.length > 1) return picked;
+  return [...picked, ...usual.filter((name) => !picked.includes(name))];
+}
+
+export function gridColumn({ key, metric, side, scale, values }: Column, alone: boolean, sorts: boolean): GridColumn {
+  let most = 0;
+  for (const value of values) if (value > most) most = value;
+  const what = alone ? "" : side;
+  const title = [what, scale.unit].filter((part) => part !== "").join(" ");
+  const label = metrics.find(({ name }) => name === metric)?.label ?? metric;
+  const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
+  return {
+    key,
+    group: metric,
+    title: title || "\u00a0",
+    hint: alone ? label : `${label}: ${meaning}`,
+    chars: Math.max(scale.text(most).length, title.length + 1, alone ? metric.length + 1 : 0, 5),
+    sorts,
+  };
+}
+
+/** The menu that is open, if one is. */
+export type OpenMenu = Signal<MenuProps | undefined>;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+export function useMenu(): { show: (label: string, at: Point, entries: Entry[]) => void; menu: OpenMenu } {
+  const menu: OpenMenu = useMemo(() => signal<MenuProps | undefined>(undefined), []);
+  const show = (label: string, { x, y }: Point, entries: Entry[]) => {
+    menu.value = { label, x, y, entries, close: () => (menu.value = undefined) };
+  };
+  return { show, menu };
+}
+
+/** The menu, at a place of the window. */
+export function MenuHere({ menu }: { menu: OpenMenu }) {
+  if (!menu.value) return null;
+  return (
+    <div class="menu-place">
+      <Menu {...menu.value} />
+    </div>
+  );
+}
+
+/** The entries of a row's menu. */
+export function menuEntries(app: App, subject: Subject, more: Entry[]): Entry[] {
+  const place = app.place.value;
+  const changes = rowActions(place, subject).map(({ label, change }) => ({
+    title: label,
+    run: () => app.change(change),
+  }));
+  return [...changes, ...more];
+}
+
+/** Draws what a row's function has live over the timeline. */
+export function hover(app: App, group: Group | undefined): void {
+  const named = group && group.function !== "";
+  app.hovered.value = named ? { function: group.function, module: group.module } : undefined;
+}
+
+export function pick(app: App, subject: Subject): void {
+  app.change({ picked: pickedOf(subject) }, "replace");
+}
+
+/** What is read out and shown for a moment: copied, saved. */
+export function useNotice(): { say: (text: string) => void; notice: Signal<string> } {
+  const notice = useSignal("");
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const say = (text: string) => {
+    notice.value = text;
+    clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => (notice.value = ""), 3000);
+  };
+  return { say, notice };
+}
+
+export async function copyText(text: string, say: (text: string) => void, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} copied`);
+  } catch {
+    say("this browser does not let pages copy");
+  }
+}
+
+/** Saves text as a file. */
+export function save(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A page of rows: what can be chosen above, the rows, and what is said about them. */
+export function RowsPage(props: {
+  tools: ComponentChildren;
+  notice: Signal<string>;
+  /** What could not be read. */
+  missing: string | undefined;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="rows-page">
+      <div class="tools">
+        {props.tools}
+        <span class="notice" role="status">
+          {props.notice.value}
+        </span>
+      </div>
+      {props.missing && (
+        <p class="wrong missing-part">
+          <bdi>{visible(props.missing)}</bdi>
+        </p>
+      )}
+      {props.children}
+    </div>
+  );
+}
+
+/** Which metrics are columns, and in which order. */
+export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
+  const { app, chosen } = props;
+  const open = useSignal(false);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open.value) return;
+    const outside = (event: Event) => {
+      if (!(event.target instanceof Node) || !box.current?.contains(event.target)) open.value = false;
+    };
+    addEventListener("pointerdown", outside, true);
+    return () => removeEventListener("pointerdown", outside, true);
+  }, [open.value]);
+  const change = (metric: MetricName, wanted: boolean) => {
+    const next = wanted ? [...chosen, metric] : chosen.filter((name) => name !== metric);
+    app.change({ metric: next }, "replace");
+  };
+  const list = [
+    ...chosen.flatMap((name) => metrics.find((m) => m.name === name) ?? []),
+    ...metrics.filter(({ name }) => !chosen.includes(name)),
+  ];
+  return (
+    <div
+      class="columns"
+      ref={box}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !open.value) return;
+        event.stopPropagation();
+        open.value = false;
+        box.current?.querySelector("button")?.focus();
+      }}
+    >
+      <button type="button" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
+        Columns
+      </button>
+      {open.value && (
+        <div class="columns-list" role="group" aria-label="columns">
+          <p class="quiet">Drag a heading to move a column, or press Alt and an arrow on it.</p>
+          {list.map(({ name, label }) => {
+            const on = chosen.includes(name);
+            return (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={on}
+                  disabled={on && chosen.length <= 2}
+                  onChange={(event) => change(name, event.currentTarget.checked)}
+                />{" "}
+                {name} <span class="quiet">{label === name ? "" : label}</span>
+              </label>
+            );
+          })}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Why there are no rows, and what would change that. */
+export function Nothing({ app }: { app: App }) {
+  const { match, page } = app.place.value;
+  const events = app.about.shown.value?.value.events;
+  if (match !== undefined && page === "table") {
+    return (
+      <EmptyBox
+        why={
+          <>
+            No name contains <bdi>{shorten(visible(match), 80)}</bdi>.{" "}
+            <button type="button" class="plain" onClick={() => app.change({ match: undefined })}>
+              Show all rows
+            </button>
+          </>
+        }
+      />
+    );
+  }
+  if (events === 0) {
+    return <EmptyBox why="The program allocated nothing while it was recorded." command="heaptap run ./program" />;
+  }
+  const why = "Nothing of what is counted here lies in the selection.";
+  return <EmptyBox why={`${why} Choose another range, or remove a filter at the left.`} />;
+}
+
+/** Answers that are asked for as rows are opened, while the component is shown. */
+export function useExtras<T>(app: App, name: string): Extras<T> {
+  const extras = useMemo(() => new Extras<T>(app.follower<T>(name)), [app, name]);
+  useEffect(() => extras.start(), [extras]);
+  return extras;
+}
+
+/** How the name of code is written. */
+function toneOf(kind: Kind): GridRow["tone"] {
+  if (kind === "own") return "own";
+  return kind === "" || kind === "other" ? "plain" : "library";
+}
+
+/** A row of a table. */
+export function groupRow(group: Group, open: ReadonlySet<number>): GridRow {
+  const { key, name, note } = group;
+  const text = group.by === "stack" ? group.stack.map((frame) => frame.name).join("\n") : group.text;
+  const title = visible(text).slice(0, 2000);
+  return { key, level: 1, indent: 0, open: open.has(key), name, note, title, tone: toneOf(group.kind) };
+}
+
+/** The frames of a call stack, leaf first. Consecutive ones of libraries are folded to their number. */
+export function frameRows(group: Group, key: number, level: number, fold: boolean): GridRow[] {
+  const { stack } = group;
+  const base = { level, indent: level, open: undefined };
+  const folds = fold && stack.some(({ kind }) => kind === "own");
+  const rows: GridRow[] = [];
+  for (let i = 0; i < stack.length; i++) {
+    let end = i;
+    while (folds && end < stack.length && (stack[end] ?? noFrame).library) end++;
+    if (end > i) {
+      const name = `${plural(end - i, "library frame")}: press Enter to show ${end - i === 1 ? "it" : "them"}`;
+      rows.push({ ...base, key: hash(`folded ${i}`, key), name, note: "", title: "", tone: "words" });
+      i = end - 1;
+      continue;
+    }
+    const { name, file, line, module, place, kind } = stack[i] ?? noFrame;
+    const where = line > 0 ? `${file}:${line}` : file;
+    const title = visible([name, where, module].filter(Boolean).join("\n")).slice(0, 2000);
+    const note = [place, kind === "own" ? "" : moduleName(module)].filter(Boolean).join(" ");
+    rows.push({ ...base, key: hash(`frame ${i}`, key), name, note, title, tone: toneOf(kind) });
+  }
+  return rows;
+}
+
+const unnamed = { name: "", id: "", place: "", file: "", line: 0, module: "" };
+const noFrame: Frame = { ...unnamed, kind: "", named: false, library: false, key: 0 };
+
+/** A node of a tree, or what of it is not here. */
+export function nodeRow(line: Line): GridRow {
+  const { key, level, indent, open, node, via, within } = line;
+  if (line.kind === "rest") {
+    const name = `${plural(line.rest, "more branch")}: press Enter to ask for ${line.rest === 1 ? "it" : "them"}`;
+    return { key, level, indent, open: undefined, name, note: "", title: "", tone: "words" };
+  }
+  const { group } = node;
+  const folded = [via > 0 && `${via} between`, within > 0 && `${within} within`].filter(Boolean).join(", ");
+  const note = [group?.note, folded && `(${folded})`].filter(Boolean).join(" ");
+  const tone = toneOf(group?.kind ?? "");
+  const title = visible(group?.text ?? "").slice(0, 2000);
+  return { key, level, indent, open, name: group?.name ?? "", note, title, tone };
+}
+
+/**
+ * A main part with a quick one before it: of a range, metrics that summaries have are there at once, and the others
+ * may need all its events. What is shown is the quick answer until the whole one is there.
+ */
+export function useQuickPart<Q extends QuestionName, T>(
+  app: App,
+  name: string,
+  questionOf: (selected: Selected, quick: boolean) => Question<Q, T>,
+): { part: Follower<T>; quick: (shown: Shown<T>) => Shown<T> } {
+  // It is asked first: the server has few workers.
+  const first = usePart(app, `${name}-quick`, (selected) => {
+    const { place } = selected;
+    const needsEvents = place.thread.length + place.region.length > 0 || place.size || place.lifetime;
+    const range = place.from !== undefined || place.to !== undefined;
+    return selected.rough || needsEvents || !range ? undefined : taskOf(selected.recording, questionOf(selected, true));
+  });
+  const part = useMainPart(app, name, (selected) => questionOf(selected, false));
+  const quick = (shown: Shown<T>) => {
+    const at = first.shown.value;
+    if (!at || app.brush.value !== undefined) return shown;
+    const selected = app.selection();
+    const key = (fast: boolean) => taskOf(selected.recording, questionOf(selected, fast)).key;
+    return shown.task.key !== key(false) && at.task.key === key(true) ? at : shown;
+  };
+  return { part, quick };
+}
+
+/** Rows in grey, until the answer is there. */
+export const rowsSkeleton = (
+  <div class="rows-page" aria-hidden="true">
+    <div class="tools" />
+    <div class="grid-skeleton">
+      {[62, 48, 70, 55, 40, 66, 52, 58, 45, 61, 38, 50].map((width, i) => (
+        <span key={i} class="skeleton" style={{ width: `${width}%` }} />
+      ))}
+    </div>
+  </div>
+);
