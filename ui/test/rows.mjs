@@ -319,13 +319,13 @@ const tests = {
     await page.getByRole("button", { name: "Save as CSV" }).click();
     const lines = (await readFile(await (await saved).path(), "utf8")).split("\r\n");
     const numbers = "peak total,peak self,leaked total,leaked self,bytes total,bytes self";
-    assert.equal(lines[0], `name,file,line,module,${numbers}`);
-    assert.equal(lines[1], "f0,/src/a.cc,7,/bin/server,3000000,300000,0,0,3000000,300000");
+    assert.equal(lines[0], `level,name,in full,${numbers}`);
+    assert.equal(lines[1], "1,f0,f0 /src/a.cc:7 /bin/server,3000000,300000,0,0,3000000,300000");
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("Control+c");
     await page.getByText("row copied").waitFor();
     const text = await page.evaluate(() => navigator.clipboard.readText());
-    assert.match(text, /^\|  \| peak .*\n.*\n\| `f0` \| 2\.86 MiB \|/);
+    assert.match(text, /^\|  \| peak, total MiB \|.*\n.*\n\| `f0` \| 2\.86 \|/);
     await page.close();
   },
 

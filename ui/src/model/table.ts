@@ -203,65 +203,13 @@ const orders = new WeakMap<readonly Group[], Uint32Array>();
 export function byName(groups: readonly Group[]): Uint32Array {
   let order = orders.get(groups);
   if (!order) {
+    const names = groups.map((group) => group.name.toLowerCase());
+    const at = (row: number) => names[row] ?? "";
     order = Uint32Array.from(groups, (_, i) => i);
-    sortByText(
-      order,
-      groups.map((group) => group.name.toLowerCase()),
-    );
+    order.sort((a, b) => (at(a) < at(b) ? -1 : at(a) > at(b) ? 1 : a - b));
     orders.set(groups, order);
   }
   return order;
-}
-
-/**
- * Sorts rows by their texts, three characters at a time after those that all have, because comparing numbers is several
- * times faster: names of functions begin alike.
- */
-function sortByText(order: Uint32Array, texts: readonly string[]): void {
-  const key = new Float64Array(order.length);
-  const compare = (a: number, b: number) => {
-    const [x, y] = [texts[a] ?? "", texts[b] ?? ""];
-    return x === y ? a - b : x < y ? -1 : 1;
-  };
-  const todo = [{ from: 0, to: order.length, at: 0 }];
-  for (let range = todo.pop(); range; range = todo.pop()) {
-    const rows = order.subarray(range.from, range.to);
-    if (rows.length <= 32) {
-      rows.sort(compare);
-      continue;
-    }
-    const at = commonLength(rows, texts, range.at);
-    for (const row of rows) key[row] = packed(texts[row] ?? "", at);
-    rows.sort((a, b) => (key[a] ?? 0) - (key[b] ?? 0) || a - b);
-    for (let begin = 0, i = 1; i <= rows.length; i++) {
-      const same = key[rows[begin] ?? 0] ?? 0;
-      if (i < rows.length && key[rows[i] ?? 0] === same) continue;
-      const ended = same % 65537 === 0; // the texts have no further characters
-      if (i - begin > 1 && !ended) todo.push({ from: range.from + begin, to: range.from + i, at: at + 3 });
-      begin = i;
-    }
-  }
-}
-
-/** How many characters all texts have in common, from the given number on. */
-function commonLength(rows: Uint32Array, texts: readonly string[], from: number): number {
-  const first = texts[rows[0] ?? 0] ?? "";
-  let length = first.length;
-  for (const row of rows) {
-    const text = texts[row] ?? "";
-    if (text === first) continue;
-    let i = from;
-    while (i < length && text.charCodeAt(i) === first.charCodeAt(i)) i++;
-    length = i;
-  }
-  return length;
-}
-
-/** Three characters as a number, which grows as the text does. */
-function packed(text: string, at: number): number {
-  let key = 0;
-  for (let i = at; i < at + 3; i++) key = key * 65537 + (i < text.length ? text.charCodeAt(i) + 1 : 0);
-  return key;
 }
 
 /** The rows of a page and those of the next one. */
@@ -327,45 +275,15 @@ function cell(text: string): string {
   return /[",\n\r]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }
 
-/** What of a group is a column of its own in exported tables. */
-const parts: readonly [string, (group: Group) => string][] = [
-  ["name", (g) => (g.by === "stack" ? g.stack.map(({ name }) => name).join(";") : g.name)],
-  ["file", (g) => g.file],
-  ["line", (g) => (g.line > 0 ? String(g.line) : "")],
-  ["module", (g) => g.module],
-];
-
-/** Rows as comma-separated values: whole names, and exact numbers in the units of the API. */
-export function csv(sheet: Sheet, columns: readonly Column[], order: Iterable<number>): string {
-  const head = [...parts.map(([title]) => title), ...columns.map(({ key }) => key.replace(".", " "))];
-  const lines = [head];
-  for (const row of order) {
-    const group = sheet.groups[row];
-    if (!group) continue;
-    const numbers = columns.map(({ values }) => String(values[row] ?? NaN));
-    lines.push([...parts.map(([, text]) => text(group)), ...numbers]);
-  }
-  return csvRows(lines);
-}
-
 /** Texts as comma-separated values. What is not known is empty. */
 export function csvRows(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map((text) => (text === "NaN" ? "" : cell(text))).join(",")}\r\n`).join("");
 }
 
-/** A row as a table of Markdown, with its numbers as they are shown. */
-export function markdown(name: string, columns: readonly Column[], value: (column: Column) => number): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
-  const head = columns.map(({ metric, side }) => (side === "self" ? `${metric}, self` : metric));
-  const numbers = columns.map((column) => {
-    const text = column.scale.text(value(column));
-    return column.scale.unit === "" || text === "–" ? text : `${text} ${column.scale.unit}`;
-  });
-  return (
-    line(["", ...head]) +
-    line(["---", ...columns.map(() => "---:")]) +
-    line([`${code(name)}`, ...numbers])
-  );
+/** A row as a table of Markdown. */
+export function markdown(name: string, head: readonly string[], cells: readonly string[]): string {
+  const line = (list: readonly string[]) => `| ${list.join(" | ")} |\n`;
+  return line(["", ...head]) + line(["---", ...head.map(() => "---:")]) + line([code(name), ...cells]);
 }
 
 /** A name as code in Markdown, whatever is in it. */

@@ -20,8 +20,10 @@ export interface GridColumn {
 
 export interface GridCell {
   text: string;
-  /** The exact value. */
+  /** The exact value, in words. */
   exact: string;
+  /** The number itself; undefined: the text is all there is. */
+  value?: number;
   /** The length of its bar, from 0 to 1. */
   bar: number;
 }

@@ -31,15 +31,17 @@ import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import {
+  copyRow,
   copyText,
   frameRows,
   groupRow,
+  lines,
   menuEntries,
   MenuHere,
   pick,
   rowsSkeleton,
   RowsPage,
-  save,
+  saveRows,
   useExtras,
   useMenu,
   useNotice,
@@ -140,7 +142,7 @@ interface Item {
 const none: GridCell = { text: "", exact: "", bar: 0 };
 
 function cell(value: number, scale: Scale, full: number): GridCell {
-  return { text: scale.text(value), exact: scale.exact(value), bar: full > 0 ? value / full : 0 };
+  return { text: scale.text(value), exact: scale.exact(value), bar: full > 0 ? value / full : 0, value };
 }
 
 function column(key: string, title: string, hint: string, chars: number): GridColumn {
@@ -342,31 +344,15 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     if (!hide) return void copyText(`${visible(rule)}\n`, say, "suppression");
     if (!rules.value.includes(rule)) keep([...rules.value, rule]);
   };
-  const copyRow = (i: number) => {
-    const item = items[i];
-    if (!item) return;
-    const head = columns.map(({ key, title }) => (title.trim() === "" ? key : `${key}, ${title}`));
-    const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |\n`;
-    const text = line(["", ...head]) + line(["---", ...head.map(() => "---:")]);
-    void copyText(text + line([table.code(item.row.name), ...item.cells.map((one) => one.text)]), say, "row");
-  };
-  const saveCsv = () => {
-    const rows = items.filter(({ cells }) => cells.length > 0);
-    const head = ["call stack", ...columns.map(({ key, title }) => [key, title].join(" ").trim())];
-    const text = rows.map(({ group, row, cells }) => [
-      group?.stack.map(({ name }) => name).join(";") ?? row.name,
-      ...cells.map((one) => one.exact || one.text),
-    ]);
-    save("heaptap-leaks.csv", "text/csv", table.csvRows([head, ...text]));
-    say(`${plural(rows.length, "row")} saved`);
-  };
+  const copy = (i: number) => copyRow(data, i, say);
+  const saveCsv = () => saveRows("leaks", data, say);
   useActions(app, {
     "leaks.suppress": () => {
       const group = items[cursor.index(data)]?.group;
       if (group) suppress(group, false);
     },
     "rows.csv": saveCsv,
-    "rows.copy": () => copyRow(cursor.index(data)),
+    "rows.copy": () => copy(cursor.index(data)),
   });
   const events = {
     pick: (i: number) => {
@@ -389,12 +375,12 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         { title: "Copy a suppression", run: () => suppress(group, false) },
         { title: "Suppress it here", run: () => suppress(group, true) },
         ...menuEntries(app, { group }, [
-          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copyRow(i) },
+          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) },
           { title: "Copy the call stack", run: () => void copyText(stackText(group), say, "call stack") },
         ]),
       ]);
     },
-    copy: copyRow,
+    copy,
   };
   // The first row is open at first: its ribbon and its source show what the page is about.
   useEffect(() => {
@@ -487,7 +473,7 @@ function Suspects(props: {
                 onClick={() => props.choose(one)}
                 onPointerEnter={() => props.hover(one.group)}
                 onFocus={() => props.hover(one.group)}
-                title={visible(stackText(one.group)).slice(0, 2000)}
+                title={lines(stackText(one.group).split("\n"))}
               >
                 <Name text={one.group.name} limit={34} />
                 <span class="quiet">

@@ -13,12 +13,12 @@ import { metrics } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import { pickedOf, rowActions, type Subject } from "../../model/row-actions.ts";
-import type { Column } from "../../model/table.ts";
+import { csvRows, markdown, type Column } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { Menu, type Entry, type MenuProps } from "../menu.tsx";
 import { useMainPart, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
-import type { GridColumn, GridRow } from "../table.tsx";
+import type { GridColumn, GridData, GridRow } from "../table.tsx";
 
 /** The metrics that a page shows: the first one that was chosen, and those that the page adds. */
 export function shownMetrics(chosen: readonly string[], usual: readonly MetricName[]): MetricName[] {
@@ -104,6 +104,13 @@ export function useNotice(): { say: (text: string) => void; notice: Signal<strin
   return { say, notice };
 }
 
+/** Copies a row as a table of Markdown, with its numbers as they are shown. */
+export function copyRow(data: GridData, i: number, say: (text: string) => void): void {
+  if (i < 0) return;
+  const head = data.columns.map(({ group, title }) => [group, title.trim()].filter(Boolean).join(", "));
+  void copyText(markdown(data.row(i).name, head, head.map((_, c) => data.cell(i, c).text)), say, "row");
+}
+
 export async function copyText(text: string, say: (text: string) => void, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -113,8 +120,21 @@ export async function copyText(text: string, say: (text: string) => void, what: 
   }
 }
 
+/** Saves the rows that have numbers as comma-separated values. */
+export function saveRows(name: string, data: GridData, say: (text: string) => void): void {
+  const rows = [["level", "name", "in full", ...data.columns.map(({ key }) => key.replace(".", " "))]];
+  for (let i = 0; i < data.rows; i++) {
+    const cells = data.columns.map((_, c) => data.cell(i, c));
+    if (cells.every(({ text }) => text === "")) continue;
+    const { level, name, title } = data.row(i);
+    rows.push([`${level}`, name, title.replaceAll("\n", ";"), ...cells.map(({ value, text }) => `${value ?? text}`)]);
+  }
+  save(`heaptap-${name}.csv`, "text/csv", csvRows(rows));
+  say(`${plural(rows.length - 1, "row")} saved`);
+}
+
 /** Saves text as a file. */
-export function save(name: string, type: string, text: string): void {
+function save(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;
@@ -239,6 +259,11 @@ export function useExtras<T>(app: App, name: string): Extras<T> {
   return extras;
 }
 
+/** Texts as lines of a hint. */
+export function lines(texts: readonly string[]): string {
+  return texts.filter(Boolean).map(visible).join("\n").slice(0, 2000);
+}
+
 /** How the name of code is written. */
 function toneOf(kind: Kind): GridRow["tone"] {
   if (kind === "own") return "own";
@@ -248,8 +273,7 @@ function toneOf(kind: Kind): GridRow["tone"] {
 /** A row of a table. */
 export function groupRow(group: Group, open: ReadonlySet<number>): GridRow {
   const { key, name, note } = group;
-  const text = group.by === "stack" ? group.stack.map((frame) => frame.name).join("\n") : group.text;
-  const title = visible(text).slice(0, 2000);
+  const title = lines(group.by === "stack" ? group.stack.map((frame) => frame.name) : [group.text]);
   return { key, level: 1, indent: 0, open: open.has(key), name, note, title, tone: toneOf(group.kind) };
 }
 
@@ -270,7 +294,7 @@ export function frameRows(group: Group, key: number, level: number, fold: boolea
     }
     const { name, file, line, module, place, kind } = stack[i] ?? noFrame;
     const where = line > 0 ? `${file}:${line}` : file;
-    const title = visible([name, where, module].filter(Boolean).join("\n")).slice(0, 2000);
+    const title = lines([name, where, module]);
     const note = [place, kind === "own" ? "" : moduleName(module)].filter(Boolean).join(" ");
     rows.push({ ...base, key: hash(`frame ${i}`, key), name, note, title, tone: toneOf(kind) });
   }
@@ -291,7 +315,7 @@ export function nodeRow(line: Line): GridRow {
   const folded = [via > 0 && `${via} between`, within > 0 && `${within} within`].filter(Boolean).join(", ");
   const note = [group?.note, folded && `(${folded})`].filter(Boolean).join(" ");
   const tone = toneOf(group?.kind ?? "");
-  const title = visible(group?.text ?? "").slice(0, 2000);
+  const title = lines([group?.text ?? ""]);
   return { key, level, indent, open, name: group?.name ?? "", note, title, tone };
 }
 

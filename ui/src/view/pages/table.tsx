@@ -16,6 +16,7 @@ import { Answered, useActions } from "../part.tsx";
 import { Grid, GridCursor, type GridData, type GridRow } from "../table.tsx";
 import {
   Columns,
+  copyRow,
   copyText,
   frameRows,
   gridColumn,
@@ -28,7 +29,7 @@ import {
   pick,
   rowsSkeleton,
   RowsPage,
-  save,
+  saveRows,
   shownMetrics,
   useExtras,
   useMenu,
@@ -297,7 +298,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
         const v = column && valueAt(i, column);
         if (!column || v === undefined) return { text: "", exact: "", bar: 0 };
         const bar = column.full > 0 && v > 0 ? v / column.full : 0;
-        return { text: column.scale.text(v), exact: column.scale.exact(v), bar };
+        return { text: column.scale.text(v), exact: column.scale.exact(v), bar, value: v };
       },
       find: (key) => {
         const sub = lines.ofSub(key);
@@ -361,22 +362,13 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     const now = nodes.value.get(group.key) ?? firstNodes;
     nodes.value = new Map(nodes.value).set(group.key, Math.min(mostNodes, now * 10));
   };
-  const copyRow = (i: number) => {
-    const text = table.markdown(data.row(i).name, columns, (column) => valueAt(i, column) ?? NaN);
-    void copyText(text, say, "row");
-  };
-  const saveCsv = () => {
-    save(`heaptap-${sheet.by}.csv`, "text/csv", table.csv(sheet, columns, order));
-    say(`${plural(order.length, "row")} saved`);
-  };
+  const copy = (i: number) => copyRow(data, i, say);
+  const saveCsv = () => saveRows(sheet.by, data, say);
   const find = useRef<HTMLInputElement>(null);
   useActions(app, {
     "find.here": () => find.current?.focus(),
     "rows.csv": saveCsv,
-    "rows.copy": () => {
-      const i = cursor.index(data);
-      if (i >= 0) copyRow(i);
-    },
+    "rows.copy": () => copy(cursor.index(data)),
   });
   const events = {
     pick: (i: number) => {
@@ -389,11 +381,11 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     menu: (i: number, at: { x: number; y: number }) => {
       const subject = subjectOf(i);
       if (!subject) return;
-      const markdown = { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copyRow(i) };
+      const markdown = { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) };
       const name = { title: "Copy the name", run: () => void copyText(subject.group.text, say, "name") };
       showMenu(subject.group.name, at, menuEntries(app, subject, [markdown, name]));
     },
-    copy: copyRow,
+    copy,
     sort: (key: string) => {
       const [metric = "", side] = key.split(".");
       const self = side === "self";

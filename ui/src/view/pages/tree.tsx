@@ -15,6 +15,7 @@ import { Answered, useActions } from "../part.tsx";
 import { Grid, GridCursor, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import {
   Columns,
+  copyRow,
   copyText,
   gridColumn,
   hover,
@@ -25,7 +26,7 @@ import {
   pick,
   rowsSkeleton,
   RowsPage,
-  save,
+  saveRows,
   shownMetrics,
   useExtras,
   useMenu,
@@ -214,7 +215,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
         }
         const value = valueOf(line, column);
         const bar = column.full > 0 && value > 0 ? value / column.full : 0;
-        return { text: column.scale.text(value), exact: column.scale.exact(value), bar };
+        return { text: column.scale.text(value), exact: column.scale.exact(value), bar, value };
       },
       find: (key) => lines.findIndex((line) => line.key === key),
       sorted: `${metrics[0] ?? ""}.total`,
@@ -250,31 +251,13 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     if (end.group) pick(app, subjectOfNode(end, end.group));
     if (i < 0 && keys.length === 0 && start.folded > 0) askBelow(start);
   };
-  const copyRow = (i: number) => {
-    const line = lineAt(i);
-    if (!line || line.kind === "rest") return;
-    void copyText(table.markdown(data.row(i).name, columns, (column) => valueOf(line, column)), say, "row");
-  };
-  const saveCsv = () => {
-    const rows = lines.filter(({ kind }) => kind === "node");
-    const head = ["level", "name", "path", ...columns.map(({ key }) => key.replace(".", " "))];
-    const text = table.csvRows([
-      head,
-      ...rows.map((line) => [
-        String(line.level),
-        line.node.group?.name ?? "all",
-        pathOf(line.node).join(";"),
-        ...columns.map((column) => String(valueOf(line, column))),
-      ]),
-    ]);
-    save("heaptap-tree.csv", "text/csv", text);
-    say("rows saved");
-  };
+  const copy = (i: number) => copyRow(data, i, say);
+  const saveCsv = () => saveRows("tree", data, say);
   useActions(app, {
     "tree.hottest": () => hottest(),
     "tree.up": () => app.change({ up: !place.up, below: [] }),
     "rows.csv": saveCsv,
-    "rows.copy": () => copyRow(cursor.index(data)),
+    "rows.copy": () => copy(cursor.index(data)),
   });
   const events = {
     pick: (i: number) => {
@@ -295,12 +278,12 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
       showMenu(subject.group.name, at, [
         { title: "Open the hottest path from here", keys: "H", run: () => hottest(line.node) },
         ...menuEntries(app, subject, [
-          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copyRow(i) },
+          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) },
           { title: "Copy the call path", run: () => void copyText(pathOf(line.node).join("\n"), say, "path") },
         ]),
       ]);
     },
-    copy: copyRow,
+    copy,
     // What counts most comes first: another column to sort by is another first metric.
     sort: (key: string) => {
       const first = metrics.find((name) => key === `${name}.total`);
