@@ -78,7 +78,7 @@ are shown all the same, and a line says so.
 			if place == "" {
 				return q.listFiles(cmd.Context(), w, s, about, o)
 			}
-			l, err := annotate.Ask(cmd.Context(), s, about, place, finder)
+			l, err := annotate.Ask(cmd.Context(), s, about, place, finder, false)
 			if err != nil {
 				return err
 			}

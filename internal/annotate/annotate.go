@@ -20,8 +20,10 @@ import (
 // UnknownError is the error of a text that names nothing on the recording's call stacks, or nothing with source lines.
 type UnknownError struct{ error }
 
-// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION; else an *UnknownError.
-func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, finder *source.Finder) (*Tables, error) {
+// Ask returns the lines of the target that a text names: FILE, FILE:LINE or FUNCTION; else an *UnknownError. With
+// calls, it also returns what is called from these lines.
+func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, finder *source.Finder,
+	calls bool) (*Tables, error) {
 	t, err := findTarget(s, text)
 	if err != nil {
 		return nil, &UnknownError{err}
@@ -33,11 +35,15 @@ func Ask(ctx context.Context, s *query.Source, q *query.Query, text string, find
 	}
 	about := *q
 	about.By = query.ByLine
-	tables, err := query.Joined(ctx, s, &about, t.ofLine, t.ofWhole)
+	tables, err := query.Joined(ctx, s, &about, calls, t.ofLine, t.ofWhole)
 	if err != nil {
 		return nil, err
 	}
-	return &Tables{Lines: tables[0], Wholes: tables[1], Finder: finder, Line: t.line}, nil
+	l := &Tables{Lines: tables[0], Wholes: tables[1], Finder: finder, Line: t.line}
+	if calls {
+		l.Calls = tables[2]
+	}
+	return l, nil
 }
 
 // madeOf reports whether a program or library on this machine was compiled from a file: its build id must be in the

@@ -13,6 +13,7 @@ import (
 type Tables struct {
 	Wholes  *query.Table // a row for each page: a file, or a function in a file
 	Lines   *query.Table // the lines of all pages
+	Calls   *query.Table // what is called from each of them, see query.Joined; nil: not asked
 	Finder  *source.Finder
 	Line    uint32 // show only the lines around this one; 0: all
 	Context int    // number of lines without numbers shown before and after one with numbers

@@ -63,3 +63,37 @@ func newSourcePage(l *annotate.Tables, p *annotate.Page) SourcePage {
 	}
 	return j
 }
+
+// SourceCall is what a line calls: a function.
+type SourceCall struct {
+	File     string `json:"file"` // of the line
+	Line     uint32 `json:"line"`
+	Function string `json:"function"` // "": the module and the offset identify it
+	Module   string `json:"module"`
+	Offset   string `json:"offset"`
+	Total    Values `json:"total"`
+}
+
+// NewSourceCalls returns what the lines call, if that was asked: the calls that count most, but no more than that.
+func NewSourceCalls(l *annotate.Tables, most int) []SourceCall {
+	list := []SourceCall{}
+	if l.Calls == nil {
+		return list
+	}
+	for i := range l.Calls.Rows {
+		r := &l.Calls.Rows[i]
+		if l.Line > 0 && r.Line != l.Line {
+			continue
+		}
+		if len(list) == most {
+			break
+		}
+		call := SourceCall{File: r.File, Line: r.Line, Function: r.Function, Module: r.Module,
+			Total: newValues(&l.Calls.Answer, &r.Total)}
+		if r.Function == "" {
+			call.Offset = hex(r.Offset)
+		}
+		list = append(list, call)
+	}
+	return list
+}

@@ -161,12 +161,16 @@ func filesOf(s *query.Source) []string {
 // SourceText is the lines of files or functions with what they count, and the text of the first of these files.
 type SourceText struct {
 	answer.Source
-	Text []string `json:"text"` // its lines; null: not found
-	Cut  bool     `json:"cut"`  // the file is longer
+	Text  []string            `json:"text"`  // its lines; null: not found
+	First int                 `json:"first"` // the number of the first of them
+	Cut   bool                `json:"cut"`   // the file is longer
+	Calls []answer.SourceCall `json:"calls"` // if they were asked; those that count most come first
 }
 
-func newSourceText(s *query.Source, l *annotate.Tables, page answer.Page) *SourceText {
-	t := &SourceText{Source: *answer.NewSource(s, l, page)}
+// newSourceText makes the answer. Of the text, it has so many lines around the one asked for; 0: all.
+func newSourceText(s *query.Source, l *annotate.Tables, page answer.Page, context int) *SourceText {
+	t := &SourceText{Source: *answer.NewSource(s, l, page), First: 1,
+		Calls: answer.NewSourceCalls(l, maxRows)}
 	rows, _ := answer.Cut(page, l.Wholes.Rows)
 	if len(rows) == 0 {
 		return t
@@ -175,9 +179,13 @@ func newSourceText(s *query.Source, l *annotate.Tables, page answer.Page) *Sourc
 	if file == nil {
 		return t
 	}
+	lines := file.Lines
+	if context > 0 && l.Line > 0 {
+		lines, t.First = around(lines, l.Line, context)
+	}
 	t.Text = []string{}
 	bytes := 0
-	for _, line := range file.Lines {
+	for _, line := range lines {
 		if bytes += len(line) + 1; bytes > maxText {
 			t.Cut = true
 			break
@@ -185,4 +193,11 @@ func newSourceText(s *query.Source, l *annotate.Tables, page answer.Page) *Sourc
 		t.Text = append(t.Text, line)
 	}
 	return t
+}
+
+// around returns so many lines before and after one, and the number of the first of them.
+func around(lines []string, line uint32, context int) (part []string, first int) {
+	at := int(min(uint64(line), uint64(len(lines))))
+	first = max(1, at-context)
+	return lines[first-1 : min(len(lines), at+context)], first
 }

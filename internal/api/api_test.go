@@ -391,6 +391,18 @@ func TestNoSource(t *testing.T) {
 			t.Errorf("%s: %d %s", place, w.Code, w.Body)
 		}
 	}
+	var lines struct {
+		First json.Number
+		Calls []struct{ Function string }
+	}
+	decode(t, get(a, "r/"+id+"/source?file=0&calls&line=1&context=2&limit=1").Body.Bytes(), &lines)
+	if lines.First != "1" {
+		t.Errorf("the text begins with line %s", lines.First)
+	}
+	decode(t, get(a, "r/"+id+"/source?file=0&calls").Body.Bytes(), &lines)
+	if len(lines.Calls) == 0 {
+		t.Error("no line calls anything")
+	}
 	for _, place := range []string{"../../etc/passwd", "/etc/passwd", "/proc/self/environ", "/dev/zero"} {
 		if w := get(a, "r/"+id+"/source?function="+url.QueryEscape(place)); w.Code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", place, w.Code, w.Body)

@@ -32,11 +32,11 @@ type asked struct {
 	question.Trimming
 	question.Sorting // sort is also of regions
 
-	up, stack, runtime  bool
-	timeline, fold      bool
-	of, function, rough string
-	top, steps, line    int
-	file                int // number of a source file; -1: none
+	up, stack, runtime        bool
+	timeline, fold, calls     bool
+	of, function, rough       string
+	top, steps, line, context int
+	file                      int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
 }
@@ -109,6 +109,9 @@ var Parameters = []Parameter{
 	text("function", "a function, with or without its parameters and scopes",
 		func(a *asked) *string { return &a.function }),
 	number("line", "only this line; 0: all", 1<<31-1, func(a *asked) *int { return &a.line }),
+	number("context", "of the text, only so many lines before and after the line; 0: the whole text", maxRows,
+		func(a *asked) *int { return &a.context }),
+	flag("calls", "show what is called from each line", func(a *asked) *bool { return &a.calls }),
 	number("skip", "leave out the first rows", 1<<31-1, func(a *asked) *int { return &a.Skip }),
 	number("limit", "show so many rows at most; 0: as many as an answer may have, 10,000", maxRows,
 		func(a *asked) *int { return &a.Limit }),

@@ -170,8 +170,9 @@ var Questions = []Question{
 		Answers: answers[Files](),
 		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},
 	{Name: "source", Text: "the lines of a source file or a function with what they count, and the file's text",
-		Parameters: with(filters, "metric", "at", "file", "function", "line", "skip", "limit"), Command: "source",
-		Answers: answers[SourceText](), ask: sourceText, changing: true,
+		Parameters: with(filters, "metric", "at", "file", "function", "line", "context", "calls", "skip", "limit"),
+		Command:    "source",
+		Answers:    answers[SourceText](), ask: sourceText, changing: true,
 		preset: func(a *asked) {
 			grouped(query.ByLine, 20, query.Peak, query.Allocations, query.Bytes, query.Leaked)(a)
 			a.file = -1
@@ -422,7 +423,7 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	}
 	// Where to look is the server's decision: a client could otherwise have any file read.
 	finder := c.options.Source
-	l, err := annotate.Ask(ctx, c.s, q, place, &finder)
+	l, err := annotate.Ask(ctx, c.s, q, place, &finder, c.calls)
 	var unknown *annotate.UnknownError
 	switch {
 	case errors.As(err, &unknown):
@@ -434,5 +435,5 @@ func sourceText(ctx context.Context, c *call, q *query.Query) (any, error) {
 	if c.line > 0 {
 		l.Line = uint32(c.line)
 	}
-	return newSourceText(c.s, l, c.Page), nil
+	return newSourceText(c.s, l, c.Page, c.context), nil
 }

@@ -68,8 +68,8 @@ func TestJoined(t *testing.T) {
 				}
 			}
 		}
-		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Allocations, Bytes, OwnPeak}}, line,
-			file)
+		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Allocations, Bytes, OwnPeak}}, false,
+			line, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,5 +86,66 @@ func TestJoined(t *testing.T) {
 	}
 	if several < 100 {
 		t.Errorf("only %d lines in several functions of one stack", several)
+	}
+}
+
+// TestJoinedCalls compares what lines call with a count over all events.
+func TestJoinedCalls(t *testing.T) {
+	t.Parallel()
+	line := func(g *Group) (Group, bool) {
+		return Group{By: ByLine, File: g.File, Line: g.Line}, g.File == "x.c"
+	}
+	recursive := 0 // calls that occur several times on one stack
+	for seed := range uint64(12) {
+		s, events := random(t, seed, 400)
+		type sum struct{ Allocations, Bytes uint64 }
+		want := map[Group]sum{}
+		for i := range events {
+			e := &events[i]
+			if e.Kind != event.Alloc {
+				continue
+			}
+			frames := s.Frames(e.Stack) // leaf first
+			seen := map[Group]bool{}
+			for depth, callee := range frames {
+				if depth+1 == len(frames) {
+					break
+				}
+				caller := frames[depth+1]
+				if caller.File != "x.c" {
+					continue
+				}
+				g := Group{By: ByLine, File: caller.File, Line: caller.Line, Function: callee.Function,
+					Module: callee.Module}
+				switch {
+				case g.Function != "":
+				case g.Module != "":
+					g.Offset = callee.Offset
+				default:
+					g.Offset = callee.Address
+				}
+				if seen[g] {
+					recursive++
+					continue
+				}
+				seen[g] = true
+				v := want[g]
+				want[g] = sum{v.Allocations + 1, v.Bytes + e.Size}
+			}
+		}
+		tables, err := Joined(t.Context(), s, &Query{By: ByLine, Metrics: []Metric{Bytes, Allocations}}, true, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[Group]sum{}
+		for _, r := range tables[1].Rows {
+			got[r.Group] = sum{r.Total.Allocations, r.Total.Bytes}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: calls differ (-model +answer):\n%s", seed, diff)
+		}
+	}
+	if recursive == 0 {
+		t.Error("no call occurs twice on a stack: the test does not test that it counts once")
 	}
 }

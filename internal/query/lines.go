@@ -14,7 +14,10 @@ type Join func(*Group) (Group, bool)
 
 // Joined answers with a table for each of the joins. Its rows merge several groups of the query's grouping, such as the
 // lines of a template's instances. A call stack on which several of them occur counts once in the total, as everywhere.
-func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, error) {
+//
+// With calls, one more table follows: what is called from the groups of the first join. A row has the file and the line
+// of such a group, and the function, module and offset of what it calls.
+func Joined(ctx context.Context, s *Source, q *Query, calls bool, joins ...Join) ([]*Table, error) {
 	a, err := newAsk(ctx, s, q)
 	if err != nil {
 		return nil, err
@@ -23,12 +26,25 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 	if err != nil {
 		return nil, err
 	}
-	groups, of := n.groups, n.group
-	var tables []*Table
+	plain := n.forest
+	var forests []*forest
 	for _, j := range joins {
-		if n.forest, err = joined(ctx, groups, of, n.forest, j); err != nil {
+		f, err := joined(ctx, plain, j)
+		if err != nil {
 			return nil, err
 		}
+		forests = append(forests, f)
+	}
+	if calls {
+		f, err := called(ctx, plain, forests[0])
+		if err != nil {
+			return nil, err
+		}
+		forests = append(forests, f)
+	}
+	var tables []*Table
+	for _, f := range forests {
+		n.forest = f
 		rows, err := n.rows()
 		if err != nil {
 			return nil, err
@@ -43,22 +59,54 @@ func Joined(ctx context.Context, s *Source, q *Query, joins ...Join) ([]*Table, 
 // unwanted is the group of all nodes that a Join does not want.
 var unwanted = Group{By: byCount}
 
-// joined returns the forest with the groups that a Join returns for those given.
-func joined(ctx context.Context, groups []Group, of []int32, f *forest, j Join) (*forest, error) {
+// joined returns the forest with the groups that a Join returns for its own.
+func joined(ctx context.Context, f *forest, j Join) (*forest, error) {
 	g := *f
 	g.groups, g.ids = nil, make(map[Group]int32)
 	g.id(unwanted)
-	to := make([]int32, len(groups))
-	for i := range groups {
-		if into, ok := j(&groups[i]); ok {
+	to := make([]int32, len(f.groups))
+	for i := range f.groups {
+		if into, ok := j(&f.groups[i]); ok {
 			to[i] = g.id(into)
 		}
 	}
-	g.group = make([]int32, len(of))
-	for n, old := range of {
+	g.group = make([]int32, len(f.group))
+	for n, old := range f.group {
 		if g.group[n] = -1; old >= 0 {
 			g.group[n] = to[old]
 		}
+	}
+	return &g, g.outermost(ctx)
+}
+
+// called returns the forest with the groups of calls: from a group that a Join wanted, to a function.
+func called(ctx context.Context, f, callers *forest) (*forest, error) {
+	g := *f
+	g.groups, g.ids = nil, make(map[Group]int32)
+	none := g.id(unwanted)
+	known := make(map[[2]int32]int32) // by caller and callee
+	g.group = make([]int32, len(f.group))
+	for n, callee := range f.group {
+		if g.group[n] = -1; callee < 0 {
+			continue
+		}
+		g.group[n] = none
+		caller := callers.group[f.parent[n]]
+		if caller < 0 || callers.groups[caller] == unwanted {
+			continue
+		}
+		call := [2]int32{caller, callee}
+		id, ok := known[call]
+		if !ok {
+			from, to := &callers.groups[caller], &f.groups[callee]
+			into := Group{By: ByLine, File: from.File, Line: from.Line, Function: to.Function, Module: to.Module}
+			if to.Function == "" {
+				into.Offset = to.Offset
+			}
+			id = g.id(into)
+			known[call] = id
+		}
+		g.group[n] = id
 	}
 	return &g, g.outermost(ctx)
 }

@@ -246,6 +246,8 @@ export interface Parameters {
     file?: number;
     function?: string;
     line?: number;
+    context?: number;
+    calls?: boolean;
     skip?: number;
     limit?: number;
   };
@@ -1227,6 +1229,16 @@ export interface SlackColumns {
   slack: Numbers;
 }
 
+export interface SourceCallColumns {
+  rows: number;
+  file: Texts;
+  line: Numbers;
+  function: Texts;
+  module: Texts;
+  offset: Texts;
+  total: Records;
+}
+
 export interface SourceLineColumns {
   rows: number;
   line: Numbers;
@@ -1262,7 +1274,9 @@ export interface SourceText {
   pages: SourcePageColumns;
   more: number;
   text: string[];
+  first: number;
   cut: boolean;
+  calls: SourceCallColumns;
 }
 
 export interface Spread {
