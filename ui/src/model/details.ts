@@ -1,0 +1,207 @@
+// What the right side says about what the reader has picked: a function, a call stack or a line.
+import type { MetricName } from "../api.ts";
+import type { Filters } from "./filters.ts";
+import type { Place } from "./place.ts";
+
+/** What is picked. */
+export type Picked =
+  | { kind: "function"; name: string }
+  | { kind: "stack"; path: readonly string[]; up: boolean } // as `below` has it: from where the tree begins
+  | { kind: "line"; file: string; line: number };
+
+/** What a place has picked; undefined: nothing. */
+export function pickedOf(place: Place): Picked | undefined {
+  const [first, ...more] = place.picked;
+  if (first === undefined) {
+    const line = Number(place.line);
+    if (place.page !== "source" || place.file === undefined || !Number.isInteger(line) || line <= 0) return undefined;
+    return { kind: "line", file: place.file, line };
+  }
+  return more.length === 0 ? { kind: "function", name: first } : { kind: "stack", path: place.picked, up: place.up };
+}
+
+/** Whose code a frame is; "": not known. */
+export type Kind = "" | "own" | "library" | "wrapper" | "other" | "start";
+
+/** A frame of a call stack. */
+export interface StackFrame {
+  name: string;
+  file: string;
+  line: number;
+  module: string;
+  kind: Kind;
+}
+
+/** Values by metric; NaN: not known. */
+export type Values = Readonly<Partial<Record<MetricName, number>>>;
+
+export interface Details {
+  picked: Picked;
+  /** Its name: of a stack, that of its last function; of a line, the first function on it. */
+  name: string;
+  module: string;
+  /** Where it is in the source: the line of the largest call stack. */
+  file: string;
+  line: number;
+  total: Values;
+  self: Values;
+  /** The metrics that the answer has, and what all together have of them. */
+  whole: Values;
+  /** The largest call stack through it, leaf first. */
+  stack: readonly StackFrame[];
+  /** The index in it of what is picked; -1: it is not there. */
+  at: number;
+  /** How much of the first metric belongs to that stack, and to how many stacks there are. */
+  share: { value: number; stacks: number };
+}
+
+/** What takes longer: it needs the events of the range. */
+export interface MoreDetails {
+  total: Values;
+  self: Values;
+  threads: readonly { name: string; value: number }[];
+  /** Threads that are not listed. */
+  more: number;
+}
+
+/** Lines of a source file around one. */
+export interface Excerpt {
+  file: string;
+  first: number;
+  lines: readonly string[];
+  /** What is wrong with the text; empty if nothing is. */
+  note: string;
+}
+
+/** Metrics that summaries have, so that they are there at once for any range. */
+export const quick: readonly MetricName[] = ["live", "bytes", "allocations", "freed", "temporary"];
+
+/** Metrics that need the events of a range. */
+export const slow: readonly MetricName[] = ["leaked", "leaked-blocks", "live-blocks", "mean-lifetime"];
+
+/** Whether all metrics are there at once: nothing selects events or blocks. */
+export function isWhole(filters: Filters, at?: string): boolean {
+  const { from, to, thread, region, size, lifetime } = filters;
+  return [from, to, thread, region, size, lifetime, at].every((value) => value === undefined);
+}
+
+/** The rows of numbers: what is said of a metric, in the words of the selection. */
+export const rows: readonly { metric: MetricName; label: string; unit: "bytes" | "count" | "time"; warm?: true }[] = [
+  { metric: "live", label: "live", unit: "bytes" },
+  { metric: "live-blocks", label: "blocks", unit: "count" },
+  { metric: "bytes", label: "allocated", unit: "bytes" },
+  { metric: "allocations", label: "allocations", unit: "count" },
+  { metric: "freed", label: "freed", unit: "bytes" },
+  { metric: "leaked", label: "never freed", unit: "bytes", warm: true },
+  { metric: "leaked-blocks", label: "blocks never freed", unit: "count", warm: true },
+  { metric: "mean-lifetime", label: "mean lifetime", unit: "time" },
+  { metric: "temporary", label: "temporary", unit: "count" },
+];
+
+const starts =
+  /^(_start|__libc_start\w*|_dl_start\w*|start_thread|__?clone3?|clone3?|execute_native_thread_routine|\(below main\))/;
+const wrappers =
+  /^(_*(libc_|GI_+)?x?((m|c|re)alloc|memalign|aligned_alloc|posix_memalign|strn?dup)|operator new(\[\])?|g_(malloc|realloc|strdup)\w*)(\(|$)/;
+const libraryNames = /^(std|__gnu_cxx|__cxxabiv1|core|alloc|hashbrown|__rustc?|__rdl?_?\w*|boost)::/;
+const libraryFiles =
+  /(^|\/)(libc|libm|libdl|libpthread|librt|libstdc\+\+|libc\+\+(abi)?|libgcc_s|ld-linux[\w-]*|ld-musl[\w-]*)[-.\d]*\.so/;
+
+/** Whose code a frame is: as the server says or, where it does not, as its name looks. */
+export function kindOf(frame: StackFrame): Kind {
+  if (frame.kind !== "") return frame.kind;
+  if (starts.test(frame.name)) return "start";
+  if (wrappers.test(frame.name)) return "wrapper";
+  if (libraryNames.test(bare(frame.name)) || libraryFiles.test(frame.module)) return "library";
+  return "";
+}
+
+/** A name without the type that a template's name begins with: std::x of "void std::x<int>(int)". */
+function bare(name: string): string {
+  const open = name.search(/[<(]/);
+  const head = open < 0 ? name : name.slice(0, open);
+  return name.slice(head.startsWith("operator") ? 0 : head.lastIndexOf(" ") + 1);
+}
+
+/** What a stack shows: frames, and folded runs of others' frames. */
+export type Fold =
+  | { kind: "frame"; index: number; frame: StackFrame; strong: boolean }
+  | { kind: "fold"; index: number; label: string; frames: readonly StackFrame[] };
+
+/**
+ * Folds runs of frames that are not the user's. Single frames stay, and so does what is picked; a stack of nothing else
+ * is not folded.
+ * @param open the indexes of the runs that are shown
+ */
+export function fold(stack: readonly StackFrame[], at = -1, open: ReadonlySet<number> = new Set()): Fold[] {
+  const kinds = stack.map(kindOf);
+  const shown = kinds.map((kind, i) => i === at || kind === "own" || kind === "other" || kind === "");
+  const foldable = kinds.some((kind, i) => shown[i] && kind !== "library" && kind !== "wrapper" && kind !== "start");
+  const marked = kinds.includes("own"); // where nothing is known to be own, nothing is stronger than the rest
+  const list: Fold[] = [];
+  for (let i = 0; i < stack.length; ) {
+    let end = i;
+    while (foldable && end < stack.length && !shown[end]) end++;
+    if (end - i > 1 && !open.has(i)) {
+      const frames = stack.slice(i, end);
+      list.push({ kind: "fold", index: i, label: labelOf(frames, kinds.slice(i, end)), frames });
+      i = end;
+      continue;
+    }
+    for (end = Math.max(end, i + 1); i < end; i++) {
+      const frame = stack[i];
+      const strong = shown[i] === true && (marked ? kinds[i] === "own" : true);
+      if (frame) list.push({ kind: "frame", index: i, frame, strong });
+    }
+  }
+  return list;
+}
+
+/** What a folded run is: "operator new · std:: 3 frames". */
+function labelOf(frames: readonly StackFrame[], kinds: readonly Kind[]): string {
+  const families: string[] = [];
+  frames.forEach((frame, i) => {
+    const family = kinds[i] === "start" ? "start" : familyOf(frame.name);
+    if (!families.includes(family)) families.push(family);
+  });
+  const few = families.length > 3 ? [...families.slice(0, 2), "…"] : families;
+  return `${few.join(" · ")} ${frames.length} frames`;
+}
+
+/** The namespace of a name, or the name without its parameters. */
+function familyOf(name: string): string {
+  const short = bare(name);
+  const space = /^(\w+)::/.exec(short)?.[1];
+  if (space !== undefined) return `${space}::`;
+  return (/^operator [^(]*|^[^(<]*/.exec(short)?.[0] ?? short).trim() || short;
+}
+
+/**
+ * The index of the frame that ends a path, in a stack, leaf first; -1 if the path does not lead along it. Frames that
+ * the path lacks may be hidden there.
+ * @param texts all that may be written of a frame, as `below` has it
+ * @param up whether the path begins at the leaf
+ */
+export function along(path: readonly string[], texts: readonly (readonly string[])[], up: boolean): number {
+  const step = up ? 1 : -1;
+  let at = up ? -1 : texts.length;
+  for (const name of path) {
+    do at += step;
+    while (at >= 0 && at < texts.length && !texts[at]?.includes(name));
+    if (at < 0 || at >= texts.length) return -1;
+  }
+  return at;
+}
+
+/** A source file's path without "." and ".." elements, as the API's list has it. */
+export function cleanPath(path: string): string {
+  if (path === "") return "";
+  const rooted = path.startsWith("/");
+  const parts: string[] = [];
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.length > 0 && parts.at(-1) !== "..") parts.pop();
+    else if (!rooted) parts.push(part);
+  }
+  return (rooted ? "/" : "") + parts.join("/") || (rooted ? "/" : ".");
+}

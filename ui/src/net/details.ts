@@ -1,0 +1,302 @@
+// The questions of the right side.
+import type { Answers, ByName, FrameColumns, GroupColumns, MetricName, Parameters, Top, Tree } from "../api.ts";
+import { decode, type Records } from "../columns.ts";
+import type { Values as AskedValues } from "../model/commands.ts";
+import {
+  along,
+  cleanPath,
+  isWhole,
+  quick,
+  slow,
+  type Details,
+  type Excerpt,
+  type Kind,
+  type MoreDetails,
+  type Picked,
+  type StackFrame,
+  type Values,
+} from "../model/details.ts";
+import { literally, type Filters } from "../model/filters.ts";
+import { base } from "../model/names.ts";
+import { pathOf } from "./ask.ts";
+import { Fault } from "./fault.ts";
+import type { Ask } from "./lanes.ts";
+
+/** What the right side is asked about. */
+export interface DetailsAsked {
+  picked: Picked;
+  filters: Filters;
+  /** By what the page groups; undefined: by function. */
+  by?: ByName;
+  /** What the page counts: it decides which call stack is the largest. */
+  metric: MetricName;
+  /** The moment of live bytes; undefined: the end of the range. */
+  at?: string;
+  /** The reader still drags. */
+  rough?: boolean;
+}
+
+const put = async <Q extends keyof Parameters>(
+  ask: Ask,
+  recording: string,
+  question: Q,
+  parameters: Parameters[Q],
+): Promise<Answers[Q]> => decode<Answers[Q]>(await ask(pathOf(recording, question, parameters as AskedValues))).answer;
+
+/** Asks for what is there at once; undefined: nothing of it is in the selection. */
+export async function askDetails(ask: Ask, recording: string, asked: DetailsAsked): Promise<Details | undefined> {
+  const { picked, filters, by, metric, at, rough } = asked;
+  const some = [...new Set([metric, ...quick, ...(isWhole(filters, at) ? slow : [])])];
+  const common = { ...filters, metric: some, ...(at !== undefined && { at }), ...(rough && { rough: "pixel" }) };
+  const found = await numbers(ask, recording, picked, by, common);
+  if (!found) return undefined;
+  const stacks = await put(ask, recording, "top", {
+    ...common,
+    metric: [metric],
+    by: "stack",
+    match: `/${pattern(found.name, found.file, found.line)}/`,
+    // The largest one, unless it must lead along a path.
+    limit: picked.kind === "stack" ? 200 : 1,
+  });
+  const stack = largest(stacks, picked, found);
+  const frame = stack.frames[stack.at];
+  return {
+    picked,
+    ...found,
+    file: found.file || (frame?.file ?? ""),
+    line: found.line || (frame?.line ?? 0),
+    module: found.module || (frame?.module ?? ""),
+    stack: stack.frames,
+    at: stack.at,
+    share: { value: stack.value, stacks: stacks.more + stacks.rows.rows },
+  };
+}
+
+interface Found {
+  name: string;
+  module: string;
+  file: string;
+  line: number;
+  total: Values;
+  self: Values;
+  whole: Values;
+}
+
+type Common = Filters & { metric: MetricName[] };
+
+async function numbers(
+  ask: Ask,
+  recording: string,
+  picked: Picked,
+  by: ByName = "function",
+  common: Common,
+): Promise<Found | undefined> {
+  switch (picked.kind) {
+    case "function": {
+      const name = `/^${literally(picked.name).slice(1, -1)}( |$)/`;
+      const top = await put(ask, recording, "top", { ...common, by, match: name, limit: 50 });
+      const { group } = top.rows;
+      const row = indexOf(top.rows.rows, (i) => textsOf(group, i).includes(picked.name));
+      if (row < 0) return undefined;
+      return {
+        ...placeAt(group, row),
+        total: valuesAt(top.rows.total, row, common.metric),
+        self: valuesAt(top.rows.self, row, common.metric),
+        whole: wholeOf(top.total),
+      };
+    }
+    case "stack": {
+      const { path, up } = picked;
+      let tree: Tree;
+      try {
+        const node = { ...common, by, below: [...path], ...(up && { up }), depth: 1, nodes: 1, threshold: "0%" };
+        tree = (await put(ask, recording, "tree", node)) as Tree;
+      } catch (thrown) {
+        if (thrown instanceof Fault && thrown.kind === "refused" && thrown.where.endsWith("below")) return undefined;
+        throw thrown;
+      }
+      const { nodes } = tree;
+      if (nodes.rows === 0) return undefined;
+      return {
+        ...placeAt(nodes.group.of, nodes.group.row[0] ?? -1),
+        name: nameAt(nodes.group.of, nodes.group.row[0] ?? -1) || (path.at(-1) ?? ""),
+        total: valuesAt(nodes.total, 0, common.metric),
+        self: valuesAt(nodes.self, 0, common.metric),
+        whole: wholeOf(tree.total),
+      };
+    }
+    case "line": {
+      const { file, line } = picked;
+      const number = await fileNumber(ask, recording, file);
+      if (number < 0) return undefined;
+      // The answer adds up the functions on the line, and counts each call stack once.
+      const source = await put(ask, recording, "source", { ...plain(common), file: number, line, context: 1 });
+      const { lines } = source.pages;
+      if (lines.of.line.length === 0) return undefined;
+      return {
+        name: `${base(file)}:${line}`,
+        module: "",
+        file,
+        line,
+        total: valuesAt(lines.of.total, 0, common.metric),
+        self: valuesAt(lines.of.self, 0, common.metric),
+        whole: wholeOf(source.total),
+      };
+    }
+  }
+}
+
+/** The parameters that `source` has, too. */
+function plain(common: Common & { rough?: string }): Common {
+  const { rough: _, ...rest } = common;
+  return rest;
+}
+
+/** Asks for what needs the events of the range, unless askDetails has it already. */
+export async function askMoreDetails(
+  ask: Ask,
+  recording: string,
+  { picked, filters, by, metric, at }: DetailsAsked,
+): Promise<MoreDetails> {
+  const common = { ...filters, ...(at !== undefined && { at }) };
+  const found = isWhole(filters, at)
+    ? undefined
+    : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] });
+  const name = picked.kind === "function" ? picked.name : undefined;
+  const none = { total: found?.total ?? {}, self: found?.self ?? {}, threads: [], more: 0 };
+  // A selection has one focus; where the reader has set one, it cannot be narrowed to the function as well.
+  if (name === undefined || filters.focus !== undefined) return none;
+  const focus = literally(name.replace(/ \/\S*$/, ""));
+  const sums: MetricName = metric === "own-peak" || metric === "recycling" ? "bytes" : metric;
+  const top = await put(ask, recording, "top", { ...common, focus, by: "thread", metric: [sums], limit: 4 });
+  const { group, total } = top.rows;
+  const threads = Array.from({ length: top.rows.rows }, (_, i) => {
+    const at = group.thread.row[i] ?? -1;
+    const tid = group.thread.of.tid[at] ?? 0;
+    return { name: group.thread.of.name.at(at) || `thread ${tid}`, value: total[sums]?.[i] ?? NaN };
+  });
+  return { ...none, threads, more: top.more };
+}
+
+/** How many lines before and after one are shown. */
+const context = 3;
+
+/** Asks for the lines around one; undefined: the recording does not know the file. */
+export async function askExcerpt(
+  ask: Ask,
+  recording: string,
+  file: string,
+  line: number,
+): Promise<Excerpt | undefined> {
+  const number = await fileNumber(ask, recording, file);
+  if (number < 0 || line <= 0) return undefined;
+  const source = await put(ask, recording, "source", { file: number, line, context, metric: ["bytes"] });
+  return { file, first: source.first, lines: source.text ?? [], note: source.pages.note.at(0) };
+}
+
+/** The number of a source file; -1: the recording does not know it. */
+export async function fileNumber(ask: Ask, recording: string, file: string): Promise<number> {
+  const wanted = cleanPath(file);
+  for (let skip = 0, more = 1; more > 0; ) {
+    const page = await put(ask, recording, "files", { skip, limit: 10_000 });
+    const at = page.files.indexOf(wanted);
+    if (at >= 0) return skip + at;
+    if (page.files.length === 0) break;
+    skip += page.files.length;
+    more = page.more;
+  }
+  return -1;
+}
+
+/** A regular expression for rows of a name or, for those of a line, a place. */
+function pattern(name: string, file: string, line: number): string {
+  const inner = (text: string) => literally(text).slice(1, -1);
+  return line > 0 && file !== "" ? inner(`${file}:${line}`) + "( |$)" : inner(name);
+}
+
+/** The largest stack that leads through what is picked. */
+function largest(
+  { rows, frames: table }: Top,
+  picked: Picked,
+  found: Found,
+): { frames: StackFrame[]; at: number; value: number } {
+  const empty = { frames: [], at: -1, value: 0 };
+  if (!table) return empty;
+  const value = (row: number) => Object.values(rows.total)[0]?.[row] ?? 0;
+  for (let row = 0; row < rows.rows; row++) {
+    const ids = rows.group.stack.frames(row);
+    const frames = ids.map((id) => frameAt(table, id));
+    const texts = ids.map((id) => textsOfFrame(table, id));
+    const at =
+      picked.kind === "stack" ? along(picked.path, texts, picked.up)
+      : picked.kind === "line" ? frames.findIndex((f) => cleanPath(f.file) === picked.file && f.line === picked.line)
+      : texts.findIndex((t) => t.includes(picked.name) || t.includes(found.name));
+    if (at >= 0) return { frames, at, value: value(row) };
+  }
+  return empty;
+}
+
+function frameAt(table: FrameColumns, row: number): StackFrame {
+  return {
+    name: named(table.function.at(row), table.module.at(row), table.offset.at(row)),
+    file: table.file.at(row),
+    line: table.line[row] || 0,
+    module: table.module.at(row),
+    kind: kindAt(table, row),
+  };
+}
+
+/** The kind of a frame, if the server says it. */
+function kindAt(table: FrameColumns & { kind?: { at(row: number): string } }, row: number): Kind {
+  const kind = table.kind?.at(row) ?? "";
+  return kinds.find((k) => k === kind) ?? "";
+}
+
+const kinds: readonly Kind[] = ["own", "library", "wrapper", "other", "start"];
+
+/** All that `below` and `match` call a frame: by its function, or by function or place and module. */
+function textsOfFrame(table: FrameColumns, row: number): string[] {
+  const [name, module] = [table.function.at(row), table.module.at(row)];
+  const [file, line] = [cleanPath(table.file.at(row)), table.line[row] || 0];
+  return texts(name || table.offset.at(row), module, file, line).concat(table.file.at(row));
+}
+
+function textsOf(group: GroupColumns, row: number): string[] {
+  const name = group.function.at(row) || group.offset.at(row);
+  return texts(name, group.module.at(row), group.file.at(row), group.line[row] || 0);
+}
+
+function texts(name: string, module: string, file: string, line: number): string[] {
+  const place = file !== "" && line > 0 ? `${file}:${line}` : file;
+  const join = (...parts: string[]) => parts.filter((part) => part !== "").join(" ");
+  return [name, join(name, module), join(name, place, module), place, module, named("", module, name)];
+}
+
+/** What stands for a function: its name, or python3.11+0x4fea6a. */
+function named(name: string, module: string, offset: string): string {
+  if (name !== "") return name;
+  return module !== "" && offset !== "" ? `${base(module)}+${offset}` : "unknown function";
+}
+
+function nameAt(group: GroupColumns, row: number): string {
+  const [name, module, offset] = [group.function.at(row), group.module.at(row), group.offset.at(row)];
+  return name || offset ? named(name, module, offset) : base(group.file.at(row) || module);
+}
+
+function placeAt(group: GroupColumns, row: number): Pick<Found, "name" | "module" | "file" | "line"> {
+  const [file, line] = [group.file.at(row), group.line[row] || 0];
+  return { name: nameAt(group, row), module: group.module.at(row), file, line };
+}
+
+function valuesAt(records: Records, row: number, metrics: readonly MetricName[]): Values {
+  return Object.fromEntries(metrics.map((name) => [name, records[name]?.[row] ?? NaN]));
+}
+
+function wholeOf(total: Record<string, number | null>): Values {
+  return Object.fromEntries(Object.entries(total).map(([name, value]) => [name, value ?? NaN]));
+}
+
+function indexOf(rows: number, is: (row: number) => boolean): number {
+  for (let i = 0; i < rows; i++) if (is(i)) return i;
+  return -1;
+}

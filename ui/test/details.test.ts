@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { along, cleanPath, fold, isWhole, kindOf, pickedOf, type Kind, type StackFrame } from "../src/model/details.ts";
+import { home } from "../src/model/place.ts";
+import { Fault } from "../src/net/fault.ts";
+import { askDetails, askExcerpt, askMoreDetails } from "../src/net/details.ts";
+import { columns } from "./encode.mjs";
+
+function frame(name: string, kind: Kind = "", module = "/bin/server"): StackFrame {
+  return { name, kind, module, file: "", line: 0 };
+}
+
+/** What a stack shows: names, own ones with a !, folded runs in brackets. */
+function shown(stack: StackFrame[], at = -1, open: number[] = []): string {
+  return fold(stack, at, new Set(open))
+    .map((f) => (f.kind === "fold" ? `[${f.label}]` : f.frame.name + (f.strong ? "!" : "")))
+    .join(", ");
+}
+
+test("runs of library frames are folded, and own ones stand out", () => {
+  const known = [
+    frame("operator new(unsigned long)", "wrapper"),
+    frame("std::__new_allocator<char>::allocate(unsigned long)", "library"),
+    frame("void std::vector<char, std::allocator<char> >::reserve(unsigned long)", "library"),
+    frame("Session::create", "own"),
+    frame("boost::f()", "library"),
+    frame("main", "own"),
+    frame("__libc_start_call_main", "start"),
+    frame("_start", "start"),
+  ];
+  assert.equal(
+    shown(known),
+    "[operator new · std:: 3 frames], Session::create!, boost::f(), main!, [start 2 frames]",
+  );
+  assert.equal(
+    shown(known, 1),
+    `operator new(unsigned long), ${known[1]?.name}!, `.replace("!", "") +
+      `${known[2]?.name}, Session::create!, boost::f(), main!, [start 2 frames]`,
+  );
+  assert.equal(shown(known, -1, [6]).endsWith("main!, __libc_start_call_main, _start"), true);
+  // Kinds that the server does not say are guessed of names.
+  const guessed = known.map(({ name }) => frame(name));
+  assert.equal(shown(guessed), "[operator new · std:: 3 frames], Session::create!, boost::f(), main!, [start 2 frames]");
+  // A stack of nothing but a library is not folded.
+  assert.equal(shown([frame("std::a", "library"), frame("std::b", "library")]), "std::a, std::b");
+  assert.equal(shown([]), "");
+});
+
+test("guesses of whose code it is", () => {
+  for (const [name, module, want] of [
+    ["malloc", "/lib/x86_64-linux-gnu/libc.so.6", "wrapper"],
+    ["xmalloc(unsigned long)", "/bin/a", "wrapper"],
+    ["mallocate", "/bin/a", ""],
+    ["void std::f<int>(int)", "/bin/a", "library"],
+    ["stdlike::f", "/bin/a", ""],
+    ["qsort", "/usr/lib/libc.so.6", "library"],
+    ["qsort", "/opt/libcrypto.so.3", ""],
+    ["alloc::raw_vec::RawVec<T>::grow", "/bin/a", "library"],
+    ["operator+(A, B)", "/bin/a", ""],
+    ["main", "/bin/a", ""],
+    ["start_thread", "/lib/libc.so.6", "start"],
+  ] as const) {
+    assert.equal(kindOf(frame(name, "", module)), want, name);
+  }
+});
+
+test("a path leads along a stack, over hidden frames", () => {
+  const stack = ["leaf", "inner", "f", "f", "main", "start"].map((name) => [name, `${name} /bin/x`]);
+  for (const [path, up, want] of [
+    [["main", "f"], false, 3],
+    [["main", "f", "f"], false, 2],
+    [["main", "f", "f", "f"], false, -1],
+    [["start", "main", "leaf /bin/x"], false, 0],
+    [["leaf", "f"], true, 2],
+    [["leaf", "inner", "main"], true, 4],
+    [["main", "leaf"], true, -1],
+    [["nothing"], false, -1],
+  ] as const) {
+    assert.equal(along(path, stack, up), want, path.join());
+  }
+});
+
+test("paths of files are cleaned as the server cleans them", () => {
+  for (const [path, want] of [
+    ["/a/./b/../c.cc", "/a/c.cc"],
+    ["./nptl/./nptl/x.c", "nptl/nptl/x.c"],
+    ["../../a.c", "../../a.c"],
+    ["/../a.c", "/a.c"],
+    ["a//b.c", "a/b.c"],
+    ["a/..", "."],
+    ["/", "/"],
+    ["", ""],
+  ] as const) {
+    assert.equal(cleanPath(path), want, path);
+  }
+});
+
+test("what a place has picked", () => {
+  assert.equal(pickedOf(home), undefined);
+  assert.deepEqual(pickedOf({ ...home, picked: ["f"] }), { kind: "function", name: "f" });
+  assert.deepEqual(pickedOf({ ...home, picked: ["main", "f"], up: true }), { kind: "stack", path: ["main", "f"], up: true });
+  const line = { ...home, page: "source" as const, file: "/a.c", line: "7" };
+  assert.deepEqual(pickedOf(line), { kind: "line", file: "/a.c", line: 7 });
+  assert.equal(pickedOf({ ...line, line: "x" }), undefined);
+  assert.equal(pickedOf({ ...line, page: "flame" }), undefined);
+  assert.equal(isWhole({ focus: "x" }), true);
+  assert.equal(isWhole({ from: "1s" }), false);
+  assert.equal(isWhole({}, "1s"), false);
+});
+
+const values = { peak: 70, live: 60, bytes: 100, allocations: 10, freed: 40, temporary: 2, leaked: 60 };
+const group = (name: string, more: object = {}) => ({
+  function: name,
+  module: "/bin/x",
+  file: "",
+  line: 0,
+  offset: "",
+  ...more,
+});
+const frames = ["operator new", "T::create<a|b>(int)", "main"].map((name, i) => ({
+  function: name,
+  module: "/bin/x",
+  offset: "",
+  file: i === 1 ? "/src/./t.cc" : "",
+  line: i === 1 ? 22 : 0,
+}));
+
+/** A server that answers with these, and says what it was asked. */
+function server(answers: Record<string, (query: URLSearchParams) => object>) {
+  const asked: string[] = [];
+  const ask = async (path: string) => {
+    const [, question = "", query = ""] = /^r\/1\/(\w+)\??(.*)$/.exec(path) ?? [];
+    const parameters = new URLSearchParams(query);
+    const by = parameters.get("by");
+    const key = by === null || question === "tree" ? question : `${question} ${by}`;
+    asked.push(`${key} ${parameters.get("match") ?? parameters.getAll("below").join(">")}`.trim());
+    return columns((answers[key] ?? assert.fail(path))(parameters));
+  };
+  return { ask, asked };
+}
+
+const stackRows = (paths: number[][]) => ({
+  frames,
+  more: 5,
+  rows: paths.map((path, i) => ({ group: { stack: { path } }, total: { peak: 50 - i } })),
+});
+
+test("details of a function: its own row, and the largest stack through it", async () => {
+  const name = "T::create<a|b>(int)";
+  const { ask, asked } = server({
+    "top function": (query) => {
+      assert.deepEqual(query.getAll("metric"), ["peak", "live", "bytes", "allocations", "freed", "temporary"]);
+      return {
+        total: { peak: 200 },
+        rows: [
+          { group: group(`${name} const`), total: values, self: values },
+          { group: group(name), total: values, self: { ...values, peak: 1 } },
+        ],
+      };
+    },
+    "top stack": () => stackRows([[0, 2], [0, 1, 2]]),
+  });
+  const picked = { kind: "function" as const, name };
+  const details = await askDetails(ask, "1", { picked, filters: { from: "1s" }, metric: "peak" });
+  assert.deepEqual(asked, [
+    "top function /^T::create<a\\|b>\\(int\\)( |$)/",
+    "top stack /T::create<a\\|b>\\(int\\)/",
+  ]);
+  assert.deepEqual(
+    [details?.name, details?.module, details?.file, details?.line, details?.total.peak, details?.self.peak],
+    [name, "/bin/x", "/src/./t.cc", 22, 70, 1],
+  );
+  assert.deepEqual(details?.stack.map((f) => f.name), ["operator new", name, "main"]);
+  assert.deepEqual([details?.at, details?.share], [1, { value: 49, stacks: 7 }]);
+});
+
+test("what the selection does not have is no fault", async () => {
+  const none = { rows: [], total: {} };
+  const of = (answers: Parameters<typeof server>[0]) => server(answers).ask;
+  const asked = { filters: {}, metric: "peak" as const };
+  const nothing = of({ "top function": () => none });
+  assert.equal(await askDetails(nothing, "1", { ...asked, picked: { kind: "function", name: "f" } }), undefined);
+  const unknown = async () => {
+    throw new Fault("refused", "nothing was counted below main > f", "GET /api/v1/r/1/tree, below");
+  };
+  const picked = { kind: "stack" as const, path: ["main", "f"], up: false };
+  assert.equal(await askDetails(unknown, "1", { ...asked, picked }), undefined);
+  const broken = async () => {
+    throw new Fault("broken", "no", "tree");
+  };
+  await assert.rejects(askDetails(broken, "1", { ...asked, picked }), Fault);
+});
+
+test("files are found by their clean path, also beyond the first page", async () => {
+  const { ask, asked } = server({
+    files: (query) =>
+      query.get("skip") === "0" ? { files: ["/a.c"], first: 0, more: 1 } : { files: ["/src/t.cc"], first: 1, more: 0 },
+    source: (query) => {
+      assert.equal(query.get("file"), "1");
+      return { first: 19, text: ["a", "b"], pages: [{ note: "the file is newer" }] };
+    },
+  });
+  const excerpt = await askExcerpt(ask, "1", "/src/./t.cc", 22);
+  assert.deepEqual(excerpt, { file: "/src/./t.cc", first: 19, lines: ["a", "b"], note: "the file is newer" });
+  assert.deepEqual(asked, ["files", "files", "source"]);
+  assert.equal(await askExcerpt(ask, "1", "/none.c", 1), undefined);
+});
+
+test("threads are asked for with the function as the focus, unless there is one already", async () => {
+  const { ask, asked } = server({
+    "top thread": (query) => {
+      assert.equal(query.get("focus"), "^f\\(int\\)$");
+      return {
+        more: 3,
+        rows: [{ group: { thread: { tid: 5, name: "" } }, total: { bytes: 10 } }],
+      };
+    },
+  });
+  const picked = { kind: "function" as const, name: "f(int)" };
+  const more = await askMoreDetails(ask, "1", { picked, filters: {}, metric: "own-peak" });
+  assert.equal(more.more, 3);
+  const without = await askMoreDetails(ask, "1", { picked, filters: { focus: "x" }, metric: "peak" });
+  assert.deepEqual(without.threads, []);
+  assert.equal(asked.length, 1);
+});
