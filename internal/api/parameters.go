@@ -106,7 +106,7 @@ var Parameters = []Parameter{
 	flag("runtime", "show what the runtime keeps for itself, too", func(a *asked) *bool { return &a.runtime }),
 	number("file", "the number of a source file, as the question files lists it", 1<<31-1,
 		func(a *asked) *int { return &a.file }),
-	text("function", "a function, with or without its parameters and scopes",
+	text("function", "a function, with or without its parameters and scopes; or a source file of the recording",
 		func(a *asked) *string { return &a.function }),
 	number("line", "only this line; 0: all", 1<<31-1, func(a *asked) *int { return &a.line }),
 	number("context", "of the text, only so many lines before and after the line; 0: the whole text", maxRows,

@@ -191,19 +191,20 @@ test("what the selection does not have is no fault", async () => {
   await assert.rejects(askDetails(broken, "1", { ...asked, picked }), Fault);
 });
 
-test("files are found by their clean path, also beyond the first page", async () => {
+test("the lines around a place are asked for by the clean path of the file", async () => {
   const { ask, asked } = server({
-    files: (query) =>
-      query.get("skip") === "0" ? { files: ["/a.c"], first: 0, more: 1 } : { files: ["/src/t.cc"], first: 1, more: 0 },
     source: (query) => {
-      assert.equal(query.get("file"), "1");
+      assert.deepEqual([query.get("function"), query.get("line")], ["/src/t.cc", "22"]);
       return { first: 19, text: ["a", "b"], pages: [{ note: "the file is newer" }] };
     },
   });
   const excerpt = await askExcerpt(ask, "1", "/src/./t.cc", 22);
   assert.deepEqual(excerpt, { file: "/src/./t.cc", first: 19, lines: ["a", "b"], note: "the file is newer" });
-  assert.deepEqual(asked, ["files", "files", "source"]);
-  assert.equal(await askExcerpt(ask, "1", "/none.c", 1), undefined);
+  assert.deepEqual(asked, ["source"]);
+  const unknown = async () => {
+    throw new Fault("refused", "no call stack goes through it", "GET /api/v1/r/1/source, function");
+  };
+  assert.equal(await askExcerpt(unknown, "1", "/none.c", 1), undefined);
 });
 
 test("threads are asked for with the function as the focus, unless there is one already", async () => {

@@ -98,13 +98,14 @@ export const rows: readonly { metric: MetricName; label: string; unit: "bytes" |
   { metric: "temporary", label: "temporary", unit: "count" },
 ];
 
-const starts =
-  /^(_start|__libc_start\w*|_dl_start\w*|start_thread|__?clone3?|clone3?|execute_native_thread_routine|\(below main\))/;
-const wrappers =
-  /^(_*(libc_|GI_+)?x?((m|c|re)alloc|memalign|aligned_alloc|posix_memalign|strn?dup)|operator new(\[\])?|g_(malloc|realloc|strdup)\w*)(\(|$)/;
+const starts = /^(_start|__libc_start\w*|_dl_start\w*|start_thread|_*clone3?|execute_native_thread_routine)(\(|$)/;
+const wrappers = new RegExp(
+  "^(_*(libc_|GI_+)?x?((m|c|re)alloc|memalign|aligned_alloc|posix_memalign|strn?dup)|" +
+    "operator new(\\[\\])?|g_(malloc|realloc|strdup)\\w*)(\\(|$)",
+);
 const libraryNames = /^(std|__gnu_cxx|__cxxabiv1|core|alloc|hashbrown|__rustc?|__rdl?_?\w*|boost)::/;
 const libraryFiles =
-  /(^|\/)(libc|libm|libdl|libpthread|librt|libstdc\+\+|libc\+\+(abi)?|libgcc_s|ld-linux[\w-]*|ld-musl[\w-]*)[-.\d]*\.so/;
+  /(^|\/)(lib(c|m|dl|pthread|rt|stdc\+\+|c\+\+(abi)?|gcc_s)|ld-(linux|musl)[\w-]*)[-.\d]*\.so/;
 
 /** Whose code a frame is: as the server says or, where it does not, as its name looks. */
 export function kindOf(frame: StackFrame): Kind {

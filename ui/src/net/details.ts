@@ -36,7 +36,8 @@ export interface DetailsAsked {
   rough?: boolean;
 }
 
-const put = async <Q extends keyof Parameters>(
+/** Puts a question. */
+export const put = async <Q extends keyof Parameters>(
   ask: Ask,
   recording: string,
   question: Q,
@@ -70,6 +71,16 @@ export async function askDetails(ask: Ask, recording: string, asked: DetailsAske
     at: stack.at,
     share: { value: stack.value, stacks: stacks.more + stacks.rows.rows },
   };
+}
+
+/** An answer; undefined if the server says that there is nothing of what a parameter names. */
+async function known<T>(answer: Promise<T>, parameter: string): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (thrown) {
+    if (thrown instanceof Fault && thrown.kind === "refused" && thrown.where.endsWith(parameter)) return undefined;
+    throw thrown;
+  }
 }
 
 interface Found {
@@ -107,16 +118,10 @@ async function numbers(
     }
     case "stack": {
       const { path, up } = picked;
-      let tree: Tree;
-      try {
-        const node = { ...common, by, below: [...path], ...(up && { up }), depth: 1, nodes: 1, threshold: "0%" };
-        tree = (await put(ask, recording, "tree", node)) as Tree;
-      } catch (thrown) {
-        if (thrown instanceof Fault && thrown.kind === "refused" && thrown.where.endsWith("below")) return undefined;
-        throw thrown;
-      }
+      const node = { ...common, by, below: [...path], ...(up && { up }), depth: 1, nodes: 1, threshold: "0%" };
+      const tree = (await known(put(ask, recording, "tree", node), "below")) as Tree | undefined;
+      if (!tree || tree.nodes.rows === 0) return undefined;
       const { nodes } = tree;
-      if (nodes.rows === 0) return undefined;
       return {
         ...placeAt(nodes.group.of, nodes.group.row[0] ?? -1),
         name: nameAt(nodes.group.of, nodes.group.row[0] ?? -1) || (path.at(-1) ?? ""),
@@ -127,12 +132,11 @@ async function numbers(
     }
     case "line": {
       const { file, line } = picked;
-      const number = await fileNumber(ask, recording, file);
-      if (number < 0) return undefined;
       // The answer adds up the functions on the line, and counts each call stack once.
-      const source = await put(ask, recording, "source", { ...plain(common), file: number, line, context: 1 });
-      const { lines } = source.pages;
-      if (lines.of.line.length === 0) return undefined;
+      const asked = { ...plain(common), function: cleanPath(file), line, context: 1, limit: 1 };
+      const source = await known(put(ask, recording, "source", asked), "function");
+      const lines = source?.pages.lines;
+      if (!lines || lines.of.line.length === 0) return undefined;
       return {
         name: `${base(file)}:${line}`,
         module: "",
@@ -188,24 +192,10 @@ export async function askExcerpt(
   file: string,
   line: number,
 ): Promise<Excerpt | undefined> {
-  const number = await fileNumber(ask, recording, file);
-  if (number < 0 || line <= 0) return undefined;
-  const source = await put(ask, recording, "source", { file: number, line, context, metric: ["bytes"] });
-  return { file, first: source.first, lines: source.text ?? [], note: source.pages.note.at(0) };
-}
-
-/** The number of a source file; -1: the recording does not know it. */
-export async function fileNumber(ask: Ask, recording: string, file: string): Promise<number> {
-  const wanted = cleanPath(file);
-  for (let skip = 0, more = 1; more > 0; ) {
-    const page = await put(ask, recording, "files", { skip, limit: 10_000 });
-    const at = page.files.indexOf(wanted);
-    if (at >= 0) return skip + at;
-    if (page.files.length === 0) break;
-    skip += page.files.length;
-    more = page.more;
-  }
-  return -1;
+  if (line <= 0) return undefined;
+  const asked = { function: cleanPath(file), line, context, metric: ["bytes" as const], limit: 1 };
+  const source = await known(put(ask, recording, "source", asked), "function");
+  return source && { file, first: source.first, lines: source.text ?? [], note: source.pages.note.at(0) };
 }
 
 /** A regular expression for rows of a name or, for those of a line, a place. */
