@@ -69,7 +69,7 @@ var Parameters = []Parameter{
 		func(a *asked) *string { return &a.Sizes }),
 	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s..",
 		func(a *asked) *string { return &a.Lifetimes }),
-	pattern("focus", "count call stacks with a frame whose function, file or module matches",
+	pattern("focus", "count call stacks with a frame whose function, file, module or place (a.c:31) matches",
 		func(a *asked) *string { return &a.Focus }),
 	pattern("ignore", "count no call stacks with a frame that matches", func(a *asked) *string { return &a.Ignore }),
 	pattern("hide", "remove frames that match from the call stacks", func(a *asked) *string { return &a.Hide }),

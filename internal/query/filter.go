@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -164,10 +165,22 @@ func (f *stackFilter) pc(pc uint32) mark {
 	return m
 }
 
-// matches reports whether a pattern is found in the name of a frame's function, file or module.
+// matches reports whether a pattern is found in the name of a frame's function, file or module or, if the pattern has a
+// colon before a digit, as no other names have it, in its place: /src/cache.c:31.
 func matches(p *regexp.Regexp, f *profile.Frame) bool {
 	return f.Function != "" && p.MatchString(f.Function) || f.Linkage != "" && p.MatchString(f.Linkage) ||
-		f.File != "" && p.MatchString(f.File) || f.Module != "" && p.MatchString(f.Module)
+		f.File != "" && p.MatchString(f.File) || f.Module != "" && p.MatchString(f.Module) ||
+		f.File != "" && f.Line > 0 && hasPlace(p.String()) &&
+			p.MatchString(CleanFile(f.File)+":"+strconv.FormatUint(uint64(f.Line), 10))
+}
+
+func hasPlace(pattern string) bool {
+	for i := 1; i < len(pattern); i++ {
+		if pattern[i-1] == ':' && '0' <= pattern[i] && pattern[i] <= '9' {
+			return true
+		}
+	}
+	return false
 }
 
 // matchModule reports whether a pattern with * and ? matches a module: its path, its file name, or its file name

@@ -12,6 +12,7 @@ import { taskOf, type Question } from "./net/ask.ts";
 import { Client } from "./net/lanes.ts";
 import { askRuns } from "./net/questions.ts";
 import { realBrowser, Session } from "./net/session.ts";
+import { storage } from "./view/storage.ts";
 
 /** What a part of a page asks about: the place, or while the reader drags, what it would be. */
 export interface Selected {
@@ -200,15 +201,6 @@ function onlyRecording(runs: Run[]): string | undefined {
   if (runs.some((run) => run.recordings.length === 0)) return undefined;
   const all = runs.flatMap((run) => run.recordings);
   return all.length === 1 ? all[0]?.id : undefined;
-}
-
-/** Where settings are kept; undefined if the browser refuses that. */
-function storage(): Storage | undefined {
-  try {
-    return localStorage;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A random name. crypto.randomUUID would do, but only exists where the page comes by HTTPS or from this machine. */

@@ -10,6 +10,13 @@ function colours(): Map<string, [string, string]> {
   return new Map(found.map(([, name = "", light = "", dark = ""]) => [name, [light, dark]]));
 }
 
+/** Two colours mixed: so much of the first. */
+function mix(a: string, b: string, share: number): string {
+  const part = (colour: string, i: number) => parseInt(colour.slice(i, i + 2), 16);
+  const mixed = [1, 3, 5].map((i) => Math.round(share * part(a, i) + (1 - share) * part(b, i)));
+  return `#${mixed.map((n) => n.toString(16).padStart(2, "0")).join("")}`;
+}
+
 /** The contrast of two colours as WCAG 2 defines it, from 1 to 21. */
 function contrast(a: string, b: string): number {
   const luminance = (colour: string) => {
@@ -61,4 +68,24 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
     }
   }
   assert.equal(contrast("#000000", "#ffffff"), 21);
+});
+
+test("source text can be read on every background, and the numbers of lines on any heat", () => {
+  const all = colours();
+  for (const theme of [0, 1] as const) {
+    const of = (name: string) => all.get(name)?.[theme] ?? assert.fail(name);
+    for (const ground of ["panel", "hover", "page"]) {
+      for (const kind of ["comment", "string", "number", "keyword", "directive"]) {
+        const got = contrast(of(kind), of(ground));
+        assert.ok(got >= 4.5, `${kind} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
+      }
+    }
+    for (let share = 0; share <= 1; share += 0.05) {
+      const got = contrast(of("text"), mix(of("heat"), of("panel"), share));
+      assert.ok(got >= 4.5, `a line number on a heat of ${share}, theme ${theme}: ${got.toFixed(2)}`);
+    }
+    // What was searched for, and the bar beside lines.
+    assert.ok(contrast(of("page"), of("accent")) >= 4.5);
+    assert.ok(contrast(of("heat"), of("panel")) >= 1.5);
+  }
 });

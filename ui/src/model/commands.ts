@@ -10,11 +10,15 @@ export type Values = Record<string, string | number | boolean | readonly string[
 const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
 
 /** Parameters that a command does not need: it prints exact answers, and all of them. */
-const ofPage = new Set(["rough", "skip", "steps"]);
+const ofPage = new Set(["rough", "skip", "steps", "calls", "context"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
-  return [...wordsOf(run, recording, commands[question] ?? question, values), shellQuote(run.path)].join(" ");
+  // A source file is a word of its own, after the recording.
+  const { function: file, limit: _, ...others } = values;
+  const [asked, last] = question === "source" ? [others, file] : [values, undefined];
+  const words = [...wordsOf(run, recording, commands[question] ?? question, asked), shellQuote(run.path)];
+  return [...words, ...(last === undefined ? [] : [shellQuote(String(last))])].join(" ");
 }
 
 /** The command that shows what has changed between two ranges of time, of which `values` has the later one. */

@@ -1,7 +1,10 @@
 // A source file with what its lines count.
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { MetricName } from "../api.ts";
+import { cleanPath } from "./details.ts";
+import { literally } from "./filters.ts";
 import { Highlighter, languageOf, type Token } from "./highlight.ts";
+import type { Action } from "./keys.ts";
 
 /** What a line calls. */
 export interface Call {
@@ -107,7 +110,23 @@ export function search(lines: readonly string[], text: string): { lines: number[
   return { lines: found, more: false };
 }
 
-/** The sections of a file without text: only its lines with numbers are shown. */
+/** The most places in one line that are marked. */
+const mostMarks = 100;
+
+/** Where a line has a text, as search finds it: begin and end of each place. */
+export function places(line: string, text: string): [number, number][] {
+  const found: [number, number][] = [];
+  if (text === "") return found;
+  const lower = line.toLowerCase();
+  // In some languages a small letter has another length; such lines are compared as they are.
+  const where = text !== text.toLowerCase() || lower.length !== line.length ? line : lower;
+  for (let at = where.indexOf(text); at >= 0 && found.length < mostMarks; at = where.indexOf(text, at + text.length)) {
+    found.push([at, at + text.length]);
+  }
+  return found;
+}
+
+/** A line as it is shown: of a file without text, only those with numbers are. */
 export interface ShownLine {
   line: number;
   /** Its row; -1: it has no numbers. */
@@ -240,6 +259,25 @@ export interface Entry {
  * @param files those that count most come first
  */
 export function firstFile(files: readonly Entry[]): string | undefined {
-  const own = files.find(({ name }) => name.startsWith("/") && !/^\/(usr|build|opt)\//.test(name));
-  return (own ?? files[0])?.name;
+  return (files.find(({ name }) => isOwnFile(name)) ?? files[0])?.name;
 }
+
+/** Whether a file is the user's, as its path looks: distributions build in /usr/src and /build, or name no folder. */
+export function isOwnFile(path: string): boolean {
+  return path.startsWith("/") && !/^\/(usr|build|builddir|opt|nix|rustc|root\/\.cargo)\//.test(path);
+}
+
+/** The pattern of `focus` that finds what goes through a line. */
+export function lineFocus(file: string, line: number): string {
+  return literally(`${cleanPath(file)}:${line}`);
+}
+
+/** What can be done on the source page. */
+export const sourceActions: readonly Action[] = [
+  { id: "source.next", keys: ["n"], title: "Next match" },
+  { id: "source.previous", keys: ["N"], title: "Previous match" },
+  { id: "source.line", keys: ["g"], title: "Go to a line" },
+  { id: "source.hottest", keys: ["h"], title: "Go to the line with the most, then to the next one" },
+  { id: "source.select", keys: [], title: "Select the line: everything else is then about it" },
+  { id: "source.editor", keys: ["e"], title: "Open the line in the editor" },
+].map((action) => ({ ...action, section: "Source", page: "source" }));

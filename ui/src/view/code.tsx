@@ -7,19 +7,30 @@ const mostCharacters = 2000;
 /** As editors show them by default. */
 const tabWidth = 8;
 
+/** Where a line has what was searched for: begin and end of each, in order. */
+export type Marks = readonly (readonly [number, number])[];
+
 /** A line of source. Acting characters are shown as what they are: source can lie about its order, too. */
-export function Code({ text, tokens }: { text: string; tokens: readonly Token[] }) {
-  let begin = 0;
+export function Code({ text, tokens, marks = [] }: { text: string; tokens: readonly Token[]; marks?: Marks }) {
+  const shown = text.slice(0, mostCharacters);
   let column = 0;
+  let begin = 0;
   const parts = [];
   for (const { kind, end } of tokens) {
-    const part = expand(text.slice(begin, Math.min(end, mostCharacters)), column);
-    column = part.column;
-    parts.push(kind === "" ? part.text : <span class={kind}>{part.text}</span>);
-    begin = end;
-    if (begin >= mostCharacters) break;
+    if (begin >= shown.length) break;
+    // A token is cut where a mark begins or ends.
+    const cuts = marks.flat().filter((cut) => cut > begin && cut < end);
+    for (const to of [...cuts, end]) {
+      const part = expand(shown.slice(begin, to), column);
+      column = part.column;
+      const at = begin;
+      const marked = marks.some(([from, until]) => at >= from && at < until);
+      const inner = marked ? <mark>{part.text}</mark> : part.text;
+      parts.push(kind === "" ? inner : <span class={kind}>{inner}</span>);
+      begin = to;
+    }
   }
-  const rest = text.length - mostCharacters;
+  const rest = text.length - shown.length;
   return (
     <bdi class="code">
       {parts}

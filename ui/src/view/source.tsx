@@ -6,6 +6,8 @@ import { metricOf, type Unit } from "../model/metrics.ts";
 import { base, shorten, visible } from "../model/names.ts";
 import {
   heat,
+  isOwnFile,
+  places,
   scrollTo,
   sliceOf,
   type Call,
@@ -251,6 +253,7 @@ function Lines(props: SourceProps) {
 }
 
 function Heading({ sheet }: { sheet: Sheet }) {
+  const [first] = sheet.columns;
   return (
     <div class="row heading" role="row" aria-rowindex={1}>
       <span class="margin" role="columnheader">
@@ -266,12 +269,12 @@ function Heading({ sheet }: { sheet: Sheet }) {
         );
       })}
       <span role="columnheader">
-        {sheet.columns.map(({ metric }, i) => (
-          <span key={metric} class="quiet sums" title={metricOf(metric)?.label}>
-            {cell(sheet.whole[i] ?? NaN, metricOf(metric)?.unit ?? "count").text || "0"} {metric} (
-            {percent(sheet.whole[i] ?? 0, sheet.all[i] ?? 0)})
+        {first && (
+          <span class="quiet" title={metricOf(first.metric)?.label}>
+            {cell(sheet.whole[0] ?? NaN, metricOf(first.metric)?.unit ?? "count").text || "0"} {first.metric} in this file,{" "}
+            {percent(sheet.whole[0] ?? 0, sheet.all[0] ?? 0)} of all
           </span>
-        ))}
+        )}
       </span>
     </div>
   );
@@ -285,8 +288,8 @@ function Line(props: SourceProps & { shown: ShownLine; index: number; current: b
   const { line, row, text } = shown;
   const calls = sheet.calls.get(line) ?? [];
   const share = row >= 0 ? heat(sheet, row) : 0;
-  const match = reader.query.value !== "" && isMatch(reader, line - 1);
-  const classes = ["row", current && "current", selected === line && "selected", match && "match"];
+  const marks = text === undefined ? [] : places(text, reader.query.value);
+  const classes = ["row", current && "current", selected === line && "selected"];
   const [first] = sheet.columns;
   return (
     <div
@@ -326,7 +329,7 @@ function Line(props: SourceProps & { shown: ShownLine; index: number; current: b
         );
       })}
       <span class="text" role="gridcell">
-        {text !== undefined && <Code text={text} tokens={reader.tokens(line)} />}
+        {text !== undefined && <Code text={text} tokens={reader.tokens(line)} marks={marks} />}
         {calls.length > 0 && (
           <span class="calls">
             {calls.slice(0, callsBeside).map((call) => (
@@ -338,18 +341,6 @@ function Line(props: SourceProps & { shown: ShownLine; index: number; current: b
       </span>
     </div>
   );
-}
-
-/** Whether a line, by its index, is among the matches: they are in order. */
-function isMatch(reader: SourceReader, index: number): boolean {
-  const { lines } = reader.matches.value;
-  let [low, high] = [0, lines.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((lines[middle] ?? 0) < index) low = middle + 1;
-    else high = middle;
-  }
-  return lines[low] === index;
 }
 
 function CallLink({ call, go, limit }: { call: Call; go: Go; limit: number }) {
@@ -432,7 +423,9 @@ export interface ListProps {
 
 /** The files and the functions, those that count most first. */
 export function SourceList(props: ListProps) {
-  const { match } = props;
+  const { match, files } = props;
+  const own = files.filter(({ name }) => isOwnFile(name));
+  const others = files.filter(({ name }) => !isOwnFile(name));
   return (
     <nav class="source-list" aria-label="Files and functions">
       <input
@@ -442,10 +435,25 @@ export function SourceList(props: ListProps) {
         value={match.value}
         onInput={(event) => (match.value = event.currentTarget.value)}
       />
-      <Entries {...props} title="Files" entries={props.files} more={props.moreFiles} />
+      {own.length > 0 && <Entries {...props} title="Files" entries={own} more={0} />}
       <Entries {...props} title="Functions" entries={props.functions} more={props.moreFunctions} />
+      {(own.length === 0 || others.length > 0) && (
+        <Entries
+          {...props}
+          title={own.length > 0 ? "Files of libraries" : "Files"}
+          entries={others}
+          more={props.moreFiles}
+        />
+      )}
     </nav>
   );
+}
+
+/** The name of a file without folders, or of a function without parameters. */
+function shortName({ kind, name }: Entry): string {
+  if (kind === "file") return visible(base(name)).slice(0, 200);
+  const open = name.search(/\((?!anonymous namespace)/);
+  return shorten(visible(open > 0 && !/operator$/.test(name.slice(0, open)) ? name.slice(0, open) : name), 60);
 }
 
 function Entries(props: ListProps & { title: string; entries: readonly Entry[]; more: number }) {
@@ -461,7 +469,7 @@ function Entries(props: ListProps & { title: string; entries: readonly Entry[]; 
           return (
             <li key={`${entry.name} ${entry.module}`} aria-current={shown ? "true" : undefined}>
               <GoLink go={props.go(entry)} title={visible(entry.name).slice(0, 2000)}>
-                {entry.kind === "file" ? <Name text={base(entry.name)} limit={40} /> : <Name text={entry.name} limit={60} />}
+                <bdi class="name">{shortName(entry)}</bdi>
               </GoLink>
               <span class="number" title={`${exact}, ${percent(entry.value, props.all)} of all`}>
                 {text || "0"}

@@ -1,0 +1,8 @@
+/** Where choices outlive the page; undefined if the browser refuses it. */
+export function storage(): Storage | undefined {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
