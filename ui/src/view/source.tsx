@@ -452,8 +452,9 @@ export function SourceList(props: ListProps) {
 /** The name of a file without folders, or of a function without parameters. */
 function shortName({ kind, name }: Entry): string {
   if (kind === "file") return visible(base(name)).slice(0, 200);
-  const open = name.search(/\((?!anonymous namespace)/);
-  return shorten(visible(open > 0 && !/operator$/.test(name.slice(0, open)) ? name.slice(0, open) : name), 60);
+  const scoped = name.replaceAll("(anonymous namespace)::", "");
+  const open = scoped.indexOf("(");
+  return shorten(visible(open > 0 && !/operator$/.test(scoped.slice(0, open)) ? scoped.slice(0, open) : scoped), 60);
 }
 
 function Entries(props: ListProps & { title: string; entries: readonly Entry[]; more: number }) {

@@ -1,0 +1,67 @@
+// What the palette offers: everything that has a name.
+import type { Action } from "./keys.ts";
+import { rank, type Ranked } from "./search.ts";
+
+/** Something that can be chosen. */
+export interface Item {
+  kind: "action" | "page" | "function" | "file" | "module" | "mark" | "recording";
+  /** Names it among those of its kind. */
+  id: string;
+  name: string;
+  /** What stands beside the name: the section, a place, a time. */
+  note: string;
+  action?: Action;
+}
+
+export interface Group {
+  title: string;
+  items: readonly Ranked<Item>[];
+}
+
+const titles: Record<Item["kind"], string> = {
+  action: "Actions",
+  page: "Pages",
+  function: "Functions",
+  file: "Files",
+  module: "Modules",
+  mark: "Marks",
+  recording: "Recordings",
+};
+
+/** So many of each kind are shown: the best of all kinds are in view. */
+const mostOfKind = 12;
+
+/** The items of actions. Those that lead to pages are pages. */
+export function actionItems(actions: readonly Action[]): Item[] {
+  return actions.map((action) => ({
+    kind: action.id.startsWith("page.") ? "page" : "action",
+    id: action.id,
+    name: action.title,
+    note: action.id.startsWith("page.") ? "" : action.section,
+    action,
+  }));
+}
+
+/**
+ * The groups of what matches, those with the best match first. Without a text, actions and pages are offered.
+ * @param found functions, files and modules that the server has found by the same text
+ */
+export function groups(typed: string, known: readonly Item[], found: readonly Item[]): Group[] {
+  const text = typed.trim();
+  const byKind = new Map<Item["kind"], Ranked<Item>[]>();
+  const ranked = [
+    ...rank(text, known, ({ name }) => name, 200),
+    // The server found them by a part of their names, so that all of them match.
+    ...(text === "" ? [] : rank(text, found, ({ name }) => name, 200)),
+  ].sort((a, b) => b.score - a.score);
+  for (const match of ranked) {
+    const list = byKind.get(match.item.kind);
+    if (!list) byKind.set(match.item.kind, [match]);
+    else if (list.length < mostOfKind) list.push(match);
+  }
+  const order: readonly Item["kind"][] = text === "" ? ["page", "action", "mark", "recording"] : [...byKind.keys()];
+  return order.flatMap((kind) => {
+    const items = byKind.get(kind);
+    return items ? [{ title: titles[kind], items }] : [];
+  });
+}
