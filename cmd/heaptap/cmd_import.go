@@ -46,7 +46,7 @@ directly.`,
 			if err := outfile.Free(to, force); err != nil {
 				return err
 			}
-			if err := imports.File(args[0], to, version(), metric); err != nil {
+			if err := imports.File(cmd.Context(), args[0], to, version(), metric); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), escape.Terminal(to))

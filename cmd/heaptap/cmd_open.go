@@ -41,7 +41,7 @@ func (o *openFlags) add(f *pflag.FlagSet) {
 		"reaches the port and has the code can read the recordings, and nothing is encrypted; it needs --allow-host")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "`NAME` or address by which browsers may call this server, besides "+
 		"localhost; may be repeated")
-	f.BoolVar(&o.readOnly, "read-only", false, "write no notes")
+	f.BoolVar(&o.readOnly, "read-only", false, "write no notes, and take in no files")
 	f.BoolVar(&o.noSource, "no-source", false, "read no source files")
 	o.sources.add(f)
 	o.code(f)

@@ -70,6 +70,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 	shelf.made, shelf.code = a.chart, o.Code
 	a.workers.Go(a.chartAll)
 	a.mux.HandleFunc("/api/v1/session", a.session)
+	a.mux.HandleFunc("/api/v1/files", a.receive)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
 	a.mux.HandleFunc("/api/v1/r/{recording}/{question}", a.question)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -52,6 +52,7 @@ type shelf struct {
 	byID map[string]*entry
 	open []*opened // the least recently used first; also those that are being replaced
 	next int       // how many are being opened
+	sent sent
 }
 
 // runSet is a run with the recordings of its programs.
@@ -304,7 +305,7 @@ func (s *shelf) session(ctx context.Context) ([]SessionRun, error) {
 		return nil, err
 	}
 	list := []SessionRun{}
-	for _, set := range s.sets {
+	for _, set := range s.all() {
 		s.refresh(set)
 		set.mu.Lock()
 		r := SessionRun{Run: *answer.NewRun(set.run), Recordings: []SessionRecording{}}
@@ -564,6 +565,7 @@ func (s *shelf) close() {
 	for _, set := range s.sets {
 		set.run.Close()
 	}
+	s.closeSent()
 	for _, f := range s.found {
 		f.Close()
 	}

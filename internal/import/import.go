@@ -8,6 +8,7 @@ package imports
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -154,7 +155,8 @@ func detect(in *bufio.Reader) (*Format, error) {
 
 // File makes a recording of the file from and puts it at to, complete or not at all. recorder is the program that the
 // recording names as its writer. metric says what the numbers are if the format does not; "" if it does, or if unknown.
-func File(from, to, recorder, metric string) (err error) {
+// If ctx ends while the file is read, File fails with its error.
+func File(ctx context.Context, from, to, recorder, metric string) (err error) {
 	f, in, closeIn, err := open(from)
 	if err != nil {
 		return err
@@ -169,11 +171,24 @@ func File(from, to, recorder, metric string) (err error) {
 		return fmt.Errorf("%s (%s): --metric %s is not possible%s", from, format.Name, metric, format.choice())
 	}
 	return write(to, func(path string) error {
-		if err := format.to(in, from, path, recorder, metric); err != nil {
+		if err := format.to(&until{ctx, in}, from, path, recorder, metric); err != nil {
 			return fmt.Errorf("%s (%s): %w", from, format.Name, err)
 		}
 		return nil
 	})
+}
+
+// until reads until a context ends.
+type until struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (u *until) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.in.Read(p)
 }
 
 // choice says which metrics are possible.

@@ -2,8 +2,10 @@ package imports
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +44,7 @@ var samples = map[string]sums{
 func imported(t *testing.T, from string) *query.Source {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "a.htap")
-	if err := File(from, to, "test", ""); err != nil {
+	if err := File(t.Context(), from, to, "test", ""); err != nil {
 		t.Fatal(err)
 	}
 	r, err := verify.File(to)
@@ -218,7 +220,7 @@ func TestBroken(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := File(file, filepath.Join(dir, "out.htap"), "test", "")
+		err := File(t.Context(), file, filepath.Join(dir, "out.htap"), "test", "")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100q: %v; expected %q", text, err, want)
 		}
@@ -244,7 +246,7 @@ func TestCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			to := path + ".htap"
-			if File(path, to, "test", "") != nil {
+			if File(t.Context(), path, to, "test", "") != nil {
 				continue
 			}
 			if r, err := verify.File(to); err != nil || !r.OK {
@@ -299,10 +301,27 @@ func TestBombs(t *testing.T) {
 			if err := errors.Join(err, z.Close(), f.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if err := File(path, filepath.Join(dir, "out.htap"), "test", ""); err == nil ||
+			if err := File(t.Context(), path, filepath.Join(dir, "out.htap"), "test", ""); err == nil ||
 				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v; expected %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestCancelled: a file is not read on once nobody waits for it, and leaves nothing behind.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	to := filepath.Join(t.TempDir(), "out.htap")
+	for _, name := range []string{"go.pb.gz", "shop.dhat.json", "shop.massif.out", "shop.jemalloc.heap"} {
+		if err := File(ctx, filepath.Join("testdata", name), to, "test", ""); !errors.Is(err, gone) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -163,7 +163,7 @@ func (f *Finder) find(ctx context.Context, arg string, found *Found) error {
 	case imports.Is(arg):
 		return temporary(found, func(dir string) ([]Recording, error) {
 			path := filepath.Join(dir, filepath.Base(arg)) // errors contain this name
-			return []Recording{File(path)}, imports.File(arg, path, f.Version, "")
+			return []Recording{File(path)}, imports.File(ctx, arg, path, f.Version, "")
 		})
 	}
 	f.flushFile(arg)

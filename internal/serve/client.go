@@ -40,8 +40,12 @@ func (c *client) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 // boundBody bounds the body of a request, in bytes and in time.
 func (c *client) boundBody(r *http.Request) {
 	if r.ContentLength != 0 {
+		most, file := int64(maxBody), r.URL.Path == filesPath
+		if file {
+			most = maxFile
+		}
 		_ = c.control.SetReadDeadline(time.Now().Add(bodyPatience))
-		r.Body = &timedBody{http.MaxBytesReader(c.ResponseWriter, r.Body, maxBody), c.control}
+		r.Body = &timedBody{http.MaxBytesReader(c.ResponseWriter, r.Body, most), c.control, file}
 	}
 }
 
@@ -50,12 +54,16 @@ func (c *client) boundBody(r *http.Request) {
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	file    bool // it may take as long as it comes in
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
+	switch {
+	case err == io.EOF:
 		_ = b.control.SetReadDeadline(time.Time{})
+	case b.file && err == nil:
+		_ = b.control.SetReadDeadline(time.Now().Add(bodyPatience))
 	}
 	return n, err
 }

@@ -17,15 +17,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of requests. A recording's notes are the largest body; text may double in JSON.
+// Bounds of requests. Files that are sent have a path of their own; of the others, a recording's notes are the largest
+// body; text may double in JSON.
 const (
 	maxHeader      = 16 << 10
 	maxBody        = 4 << 20
+	maxFile        = 256 << 20 // package api has the same
+	filesPath      = "/api/v1/files"
 	headerPatience = 10 * time.Second
-	bodyPatience   = 30 * time.Second
-	writePatience  = time.Minute     // for each write: a stream may go on as long as it is read
-	idlePatience   = 2 * time.Minute // between requests
-	stopPatience   = 2 * time.Second // for requests that are under way at the end
+	bodyPatience   = 30 * time.Second // for a body or, of a file, for each part of it
+	writePatience  = time.Minute      // for each write: a stream may go on as long as it is read
+	idlePatience   = 2 * time.Minute  // between requests
+	stopPatience   = 2 * time.Second  // for requests that are under way at the end
 )
 
 // ErrStopped is the cause (context.Cause) with which the contexts of requests end when the server stops. A stream ends

@@ -332,6 +332,10 @@ func TestRaw(t *testing.T) {
 			`{"code": "` + strings.Repeat("x", 1988) + `"}`: "400",
 		"POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token +
 			fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", maxBody+1) + strings.Repeat("x", maxBody+1): "413",
+		"POST /api/v1/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token +
+			fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", maxBody+1) + strings.Repeat("x", maxBody+1): "200",
+		"POST /api/v1/files HTTP/1.1\r\nHost: localhost\r\n" +
+			fmt.Sprintf("Content-Length: %d\r\n\r\n", maxBody+1) + strings.Repeat("x", maxBody+1): "401",
 		"GET /api/v1/x HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n": "401",
 	} {
 		c, err := net.Dial("tcp", s.listener.Addr().String())

@@ -5,6 +5,7 @@ import type { Flags, Lists, Numbers, PathColumn, Records, Shared, Texts } from "
 export interface Answers {
   session: Session;
   notes: Notes;
+  received: Received;
   /** what the recording can answer, and what it lacks */
   about: About;
   /** the programs of the recording's run; with timeline, how the memory of each developed */
@@ -323,6 +324,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "host",
   "kind",
   "levels_unknown",
+  "matters",
   "missing",
   "module",
   "name",
@@ -331,6 +333,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "plan",
   "rank",
   "recorder",
+  "recordings",
   "region",
   "run",
   "section",
@@ -936,6 +939,11 @@ export interface Reallocations {
   pairs: SizePairColumns;
   more_pairs: number;
   other_pairs: number;
+}
+
+export interface Received {
+  recordings: string[];
+  matters: string;
 }
 
 export interface Recording {

@@ -1,7 +1,7 @@
 // The state of the page: the session, where the reader is, and what follows the pointer.
 import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import { Actions } from "./actions.ts";
-import type { About, Report } from "./api.ts";
+import type { About, Progress, Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
 import type { QuestionName, Values } from "./model/commands.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
@@ -11,6 +11,7 @@ import type { Span } from "./model/time.ts";
 import { taskOf, type Question } from "./net/ask.ts";
 import { Client } from "./net/lanes.ts";
 import { askRuns } from "./net/questions.ts";
+import { sendFile } from "./net/send.ts";
 import { realBrowser, Session } from "./net/session.ts";
 import { storage } from "./view/storage.ts";
 
@@ -170,10 +171,11 @@ export class App {
     };
   }
 
-  /** What a part asks about that asks only now and then: the place, whatever the reader drags. */
-  selection(): Selected {
-    const place = this.#place.peek();
-    return { recording: place.recording ?? "", place, filters: filtersOf(place), rough: false };
+  /** Sends a file, which becomes a recording of the session; returns its id. */
+  async sendFile(file: File, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<string> {
+    const id = await sendFile(this.#client, file, signal, onProgress);
+    this.runs.retry();
+    return id;
   }
 
   #loadRuns(): void {

@@ -40,7 +40,7 @@ test("runs of library frames are folded, and own ones stand out", () => {
   assert.equal(shown(known, -1, [6]).endsWith("main!, __libc_start_call_main, _start"), true);
   // Kinds that the server does not say are guessed of names.
   const guessed = known.map(({ name }) => frame(name));
-  assert.equal(shown(guessed), "[operator new · std:: 3 frames], Session::create!, boost::f(), main!, [start 2 frames]");
+  assert.equal(shown(guessed), shown(known));
   // A stack of nothing but a library is not folded.
   assert.equal(shown([frame("std::a", "library"), frame("std::b", "library")]), "std::a, std::b");
   assert.equal(shown([]), "");
@@ -98,7 +98,8 @@ test("paths of files are cleaned as the server cleans them", () => {
 test("what a place has picked", () => {
   assert.equal(pickedOf(home), undefined);
   assert.deepEqual(pickedOf({ ...home, picked: ["f"] }), { kind: "function", name: "f" });
-  assert.deepEqual(pickedOf({ ...home, picked: ["main", "f"], up: true }), { kind: "stack", path: ["main", "f"], up: true });
+  const stack = { kind: "stack", path: ["main", "f"], up: true };
+  assert.deepEqual(pickedOf({ ...home, picked: ["main", "f"], up: true }), stack);
   const line = { ...home, page: "source" as const, file: "/a.c", line: "7" };
   assert.deepEqual(pickedOf(line), { kind: "line", file: "/a.c", line: 7 });
   assert.equal(pickedOf({ ...line, line: "x" }), undefined);

@@ -101,7 +101,7 @@ test("hostile text takes time in proportion to its length", () => {
 test("any line gives tokens that cover it, in any state", () => {
   let seed = 1;
   const random = (n: number) => (seed = (seed * 48271) % 0x7fffffff) % n;
-  const parts = ['"', "'", "/*", "*/", "//", 'R"x(', ')x"', "\\", "#", "`", "int", "1'0", " ", "r#\"", '"#', "é", "\u202e"];
+  const parts = ['"', "'", "/*", "*/", "//", 'R"x(', ')x"', "\\", "#", "`", "int", "1'0", " ", "r#\"", '"#', "é"];
   for (const language of ["c", "rust", "go", "python", "plain"] as const) {
     let state = start;
     for (let n = 0; n < 2000; n++) {

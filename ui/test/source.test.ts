@@ -132,7 +132,8 @@ test("without a text, the lines with numbers are shown; a file that is too short
 
 test("heat is a share of the largest line", () => {
   assert.deepEqual([0, 1, 2].map((row) => heat(sheet(), row)), [0.25, 1, 1]);
-  const tiny = [{ metric: "bytes" as const, total: Float64Array.of(1, 1e9), self: new Float64Array(2), hasSelf: false, largest: 1e9 }];
+  const total = Float64Array.of(1, 1e9);
+  const tiny = [{ metric: "bytes" as const, total, self: new Float64Array(2), hasSelf: false, largest: 1e9 }];
   assert.equal(heat(sheet({ columns: tiny }), 0), 0.04);
   assert.equal(heat(sheet({ columns: [] }), 0), 0);
 });
@@ -178,7 +179,10 @@ test("files are listed once, whatever their paths look like, and functions by na
   const rows = (names: object[]) => ({
     total: { peak: 100 },
     more: 2,
-    rows: names.map((group, i) => ({ group: { file: "", function: "", module: "", ...group }, total: { peak: 50 - i } })),
+    rows: names.map((group, i) => ({
+      group: { file: "", function: "", module: "", ...group },
+      total: { peak: 50 - i },
+    })),
   });
   const asked: string[] = [];
   const ask = async (path: string) => {

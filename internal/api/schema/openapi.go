@@ -26,6 +26,7 @@ func OpenAPI() ([]byte, error) {
 		paths["/api/v1/r/{recording}/"+q.Name] = object{"get": d.operation(q.Name, q.Text, parameters, q.Answers...)}
 	}
 	paths["/api/v1/r/{recording}/notes"] = d.notes()
+	paths["/api/v1/files"] = d.files()
 	parameters := object{"recording": object{"name": "recording", "in": "path", "required": true,
 		"description": "the id of a recording, from /api/v1/session", "schema": object{"type": "string"}}}
 	for i := range api.Parameters {
@@ -220,7 +221,7 @@ func (d *document) notes() object {
 var refusals = map[string]string{"400": "a parameter is wrong", "401": "the token is missing or wrong",
 	"403": "not allowed", "404": "there is no such recording or question", "405": "another method than GET",
 	"409": "the events were folded, or summed up", "412": "the notes were changed by somebody else",
-	"413": "the notes are too large", "499": "a newer request of the same lane came in",
+	"413": "the notes, or the file, are too large", "499": "a newer request of the same lane came in",
 	"500": "the recording cannot be read", "503": "too many requests are waiting"}
 
 func failures() object {
@@ -250,4 +251,18 @@ func parameter(p *api.Parameter) object {
 		o["schema"], o["explode"] = listOf(schema), !p.Split
 	}
 	return o
+}
+
+// files describes how files are sent.
+func (d *document) files() object {
+	text := func(name, what string) object {
+		return object{"name": name, "in": "query", "description": what, "schema": object{"type": "string"}}
+	}
+	write := d.operation("sendFile", "take in a file of another tool, or a recording: it is part of the session until "+
+		"that ends", []any{text("name", "what the file is called"),
+		text("metric", "what its numbers are, if the format does not say it, as heaptap import --metric")},
+		reflect.TypeFor[api.Received]())
+	write["requestBody"] = object{"required": true,
+		"content": object{"application/octet-stream": object{"schema": object{"type": "string", "format": "binary"}}}}
+	return object{"post": write}
 }

@@ -18,8 +18,9 @@ func TypeScript() []byte {
 	w.value(columns.Of(reflect.TypeFor[api.Error]()))
 	w.value(columns.Of(reflect.TypeFor[api.Progress]()))
 	notes := w.value(columns.Of(reflect.TypeFor[api.Notes]()))
+	received := w.value(columns.Of(reflect.TypeFor[api.Received]()))
 	var answers, parameters strings.Builder
-	fmt.Fprintf(&answers, "  session: %s;\n  notes: %s;\n", session, notes)
+	fmt.Fprintf(&answers, "  session: %s;\n  notes: %s;\n  received: %s;\n", session, notes, received)
 	for i := range api.Questions {
 		q := &api.Questions[i]
 		var list []string
@@ -86,6 +87,7 @@ func Ambiguous() (names []string) {
 	w := &writer{types: map[string]string{}, texts: map[string]bool{}, numbers: map[string]bool{}}
 	w.value(columns.Of(reflect.TypeFor[api.Session]()))
 	w.value(columns.Of(reflect.TypeFor[api.Notes]()))
+	w.value(columns.Of(reflect.TypeFor[api.Received]()))
 	for i := range api.Questions {
 		for _, t := range api.Questions[i].Answers {
 			w.value(columns.Of(t))

@@ -36,7 +36,7 @@ export function parseTemplate(text: string): { template: string } | { why: strin
   if (!schemes.has(scheme)) return { why: `${scheme}: is not the scheme of an editor that heaptap knows` };
   if (template.length > longest) return { why: `write no more than ${longest} characters` };
   if (/[^\x21-\x7e]/.test(template)) return { why: "write no spaces, and no characters beyond ASCII" };
-  if (!template.includes("{path}")) return { why: "write {path} where the file's path belongs, and {line} for the line" };
+  if (!template.includes("{path}")) return { why: "write {path} for the file's path, and {line} for the line" };
   return { template };
 }
 

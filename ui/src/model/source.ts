@@ -243,7 +243,8 @@ export class SourceReader {
 }
 
 function sameText(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && a.length === b.length && a.every((line, i) => line === b[i]));
+  if (a === b) return true;
+  return a !== undefined && b !== undefined && a.length === b.length && a.every((line, i) => line === b[i]);
 }
 
 /** An entry of the list of files, or of functions. */

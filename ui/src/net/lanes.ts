@@ -78,14 +78,16 @@ export class Client {
     lane: LaneName,
     signal: AbortSignal,
     onProgress: (progress: Progress) => void,
+    file?: Blob, // is posted
   ): Promise<unknown> {
-    const where = `GET /api/v1/${path.replace(/\?.*/, "")}`; // a query may be long, and says little
+    const where = `${file ? "POST" : "GET"} /api/v1/${path.replace(/\?.*/, "")}`; // a query may be long
     const token = this.#session.token;
     if (token === undefined) throw new Fault("unauthorized", "this tab has no token", where);
     try {
       const request = this.#fetch(`/api/v1/${path}`, {
         signal,
         headers: { Authorization: `Bearer ${token}`, "X-Heaptap-Tab": this.#tab, "X-Heaptap-Lane": lane },
+        ...(file && { method: "POST", body: file }),
       });
       const response = await request.catch((thrown: unknown) => unreachable(thrown, where));
       if (response.status === 401) void this.#session.drop(token);

@@ -3,6 +3,7 @@ import { useSignalEffect } from "@preact/signals";
 import type { App } from "../app.ts";
 import { shorten, visible } from "../model/names.ts";
 import { Dialogs } from "./dialogs.tsx";
+import { DropZone } from "./drop.tsx";
 import { Frame } from "./frame.tsx";
 import { Invite } from "./invite.tsx";
 import { Runs } from "./runs.tsx";
@@ -22,6 +23,7 @@ export function Page({ app }: { app: App }) {
       {session.phase === "starting" && <main />}
       {session.phase === "open" && (chosen ? <Frame app={app} /> : <Runs app={app} />)}
       {session.phase === "open" && <Dialogs app={app} />}
+      {session.phase === "open" && <DropZone app={app} />}
     </>
   );
 }

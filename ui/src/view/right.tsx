@@ -57,8 +57,10 @@ function About({ app }: { app: App }) {
   const at = useMemo(() => signal<{ file: string; line: number } | undefined>(undefined), []);
   const excerpt = usePart<Excerpt | undefined>(app, "details-source", ({ recording }) => {
     const place = at.value;
-    const run = place && ((ask: Parameters<typeof askExcerpt>[0]) => askExcerpt(ask, recording, place.file, place.line));
-    return run && { base: recording, key: JSON.stringify([recording, place]), run };
+    if (!place) return undefined;
+    const { file, line } = place;
+    const key = JSON.stringify([recording, file, line]);
+    return { base: recording, key, run: (ask) => askExcerpt(ask, recording, file, line) };
   });
   const shown = details.shown.value?.value;
   useEffect(() => {
@@ -80,7 +82,7 @@ function About({ app }: { app: App }) {
             details={d}
             more={more.shown.value?.value}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
-            moment={place.at !== undefined ? `at ${place.at}` : place.to !== undefined ? `at ${place.to}` : "at the end"}
+            moment={`at ${place.at ?? place.to ?? "the end"}`}
             counted={metricOf(place.metric[0] ?? "peak")?.label ?? ""}
             open={(page) => goOf(app, placeOn(page, place, d))}
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}

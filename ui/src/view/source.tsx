@@ -271,8 +271,8 @@ function Heading({ sheet }: { sheet: Sheet }) {
       <span role="columnheader">
         {first && (
           <span class="quiet" title={metricOf(first.metric)?.label}>
-            {cell(sheet.whole[0] ?? NaN, metricOf(first.metric)?.unit ?? "count").text || "0"} {first.metric} in this file,{" "}
-            {percent(sheet.whole[0] ?? 0, sheet.all[0] ?? 0)} of all
+            {cell(sheet.whole[0] ?? NaN, metricOf(first.metric)?.unit ?? "count").text || "0"} {first.metric} in this
+            file, {percent(sheet.whole[0] ?? 0, sheet.all[0] ?? 0)} of all
           </span>
         )}
       </span>
@@ -374,7 +374,7 @@ function Selected({ sheet, selected, called, flame }: SourceProps) {
       <p>
         <b>line {selected}</b> <GoLink go={flame(selected)}>its flame graph</GoLink>{" "}
         <span class="quiet">
-          {calls.length > 0 ? `calls ${plural(calls.length, "function")} that allocate` : "calls nothing that allocates"}
+          {calls.length === 0 ? "calls nothing that allocates" : `calls ${plural(calls.length, "function")} that allocate`}
         </span>
       </p>
       {calls.length > 0 && (
