@@ -47,6 +47,7 @@ export class App {
   readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));
   readonly about = this.follower<About>("about");
   readonly report = this.follower<Report>("report");
+  #sent = 0; // files: each changes the list
   readonly #place = signal<Place>(parsePlace(location.search));
   /** The range while the reader drags over the timeline; undefined: nothing is dragged. */
   readonly brush = signal<Span | undefined>(undefined);
@@ -174,7 +175,21 @@ export class App {
   /** Sends a file, which becomes a recording of the session; returns its id. */
   async sendFile(file: File, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<string> {
     const id = await sendFile(this.#client, file, signal, onProgress);
-    this.runs.retry();
+    this.#sent++;
+    this.#loadRuns();
+    // The place leads to it once the list has it, or will not have it.
+    await new Promise<void>((resolve) => {
+      const stop = effect(() => {
+        const runs = this.runs.shown.value?.value;
+        const wait = this.runs.wait.value?.phase;
+        if ((runs && find(runs, id)) || wait === "failed" || wait === "cancelled") {
+          queueMicrotask(() => {
+            stop();
+            resolve();
+          });
+        }
+      });
+    });
     return id;
   }
 
@@ -182,7 +197,7 @@ export class App {
     const asked = this.#place.value.recording;
     this.runs.settle({
       base: "",
-      key: "session",
+      key: `session ${this.#sent}`,
       run: async (ask) => {
         const runs = await askRuns(ask);
         // A single recording needs no choice.

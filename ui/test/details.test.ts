@@ -25,8 +25,8 @@ test("runs of library frames are folded, and own ones stand out", () => {
     frame("Session::create", "own"),
     frame("boost::f()", "library"),
     frame("main", "own"),
-    frame("__libc_start_call_main", "start"),
-    frame("_start", "start"),
+    frame("__libc_start_call_main", "library"),
+    frame("_start", "library"),
   ];
   assert.equal(
     shown(known),
@@ -122,6 +122,7 @@ const frames = ["operator new", "T::create<a|b>(int)", "main"].map((name, i) => 
   function: name,
   module: "/bin/x",
   offset: "",
+  kind: i === 1 ? "own" : "library",
   file: i === 1 ? "/src/./t.cc" : "",
   line: i === 1 ? 22 : 0,
 }));
@@ -172,6 +173,7 @@ test("details of a function: its own row, and the largest stack through it", asy
     [name, "/bin/x", "/src/./t.cc", 22, 70, 1],
   );
   assert.deepEqual(details?.stack.map((f) => f.name), ["operator new", name, "main"]);
+  assert.deepEqual(details?.stack.map((f) => f.kind), ["library", "own", "library"]);
   assert.deepEqual([details?.at, details?.share], [1, { value: 49, stacks: 7 }]);
 });
 

@@ -180,7 +180,7 @@ test("files are listed once, whatever their paths look like, and functions by na
     total: { peak: 100 },
     more: 2,
     rows: names.map((group, i) => ({
-      group: { file: "", function: "", module: "", ...group },
+      group: { file: "", function: "", module: "", kind: "own", ...group },
       total: { peak: 50 - i },
     })),
   });
@@ -190,12 +190,12 @@ test("files are listed once, whatever their paths look like, and functions by na
     return columns(
       path.includes("by=file")
         ? rows([{ file: "./a/../a.c" }, { file: "" }, { file: "a.c" }, { file: "/src/b.c" }])
-        : rows([{ function: "f" }, { function: "" }]),
+        : rows([{ function: "f" }, { function: "" }, { function: "_start" }, { function: "g", kind: "library" }]),
     );
   };
   const list = await askEntries(ask, "1", { from: "1s" }, "peak", "x y");
   assert.deepEqual(list.files.map(({ name, value }) => [name, value]), [["a.c", 50], ["/src/b.c", 47]]);
-  assert.deepEqual(list.functions.map(({ name }) => name), ["f"]);
+  assert.deepEqual(list.functions.map(({ name, own }) => [name, own]), [["f", true], ["_start", false], ["g", false]]);
   assert.ok(asked.every((path) => path.includes("match=x+y") && path.includes("from=1s")));
   assert.equal(firstFile(list.files), "/src/b.c");
   assert.equal(firstFile([]), undefined);

@@ -20,8 +20,9 @@ export function pickedOf(place: Place): Picked | undefined {
   return more.length === 0 ? { kind: "function", name: first } : { kind: "stack", path: place.picked, up: place.up };
 }
 
-/** Whose code a frame is; "": not known. */
+/** Whose code a frame is; "": not known. What a thread begins with is told by its name, the rest by the server. */
 export type Kind = "" | "own" | "library" | "wrapper" | "other" | "start";
+export const kinds: readonly Kind[] = ["own", "library", "wrapper", "other"];
 
 /** A frame of a call stack. */
 export interface StackFrame {
@@ -107,10 +108,14 @@ const libraryNames = /^(std|__gnu_cxx|__cxxabiv1|core|alloc|hashbrown|__rustc?|_
 const libraryFiles =
   /(^|\/)(lib(c|m|dl|pthread|rt|stdc\+\+|c\+\+(abi)?|gcc_s)|ld-(linux|musl)[\w-]*)[-.\d]*\.so/;
 
-/** Whose code a frame is: as the server says or, where it does not, as its name looks. */
+/**
+ * Whose code a frame is: as the server says or, where it does not, as its name looks. What a thread begins with is
+ * told from other library code.
+ */
 export function kindOf(frame: StackFrame): Kind {
+  // The program's own file has its _start.
+  if ((frame.kind !== "own" || frame.name === "_start") && starts.test(frame.name)) return "start";
   if (frame.kind !== "") return frame.kind;
-  if (starts.test(frame.name)) return "start";
   if (wrappers.test(frame.name)) return "wrapper";
   if (libraryNames.test(bare(frame.name)) || libraryFiles.test(frame.module)) return "library";
   return "";

@@ -253,6 +253,8 @@ export interface Entry {
   name: string;
   module: string;
   value: number;
+  /** Whether it is the user's own. */
+  own: boolean;
 }
 
 /**
@@ -260,7 +262,7 @@ export interface Entry {
  * @param files those that count most come first
  */
 export function firstFile(files: readonly Entry[]): string | undefined {
-  return (files.find(({ name }) => isOwnFile(name)) ?? files[0])?.name;
+  return (files.find(({ own }) => own) ?? files[0])?.name;
 }
 
 /** Whether a file is the user's, as its path looks: distributions build in /usr/src and /build, or name no folder. */

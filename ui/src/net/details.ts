@@ -6,6 +6,7 @@ import {
   along,
   cleanPath,
   isWhole,
+  kinds,
   quick,
   slow,
   type Details,
@@ -236,13 +237,11 @@ function frameAt(table: FrameColumns, row: number): StackFrame {
   };
 }
 
-/** The kind of a frame, if the server says it. */
-function kindAt(table: FrameColumns & { kind?: { at(row: number): string } }, row: number): Kind {
-  const kind = table.kind?.at(row) ?? "";
+/** Whose code a frame is. */
+function kindAt(table: FrameColumns, row: number): Kind {
+  const kind = table.kind.at(row);
   return kinds.find((k) => k === kind) ?? "";
 }
-
-const kinds: readonly Kind[] = ["own", "library", "wrapper", "other", "start"];
 
 /** All that `below` and `match` call a frame: by its function, or by function or place and module. */
 function textsOfFrame(table: FrameColumns, row: number): string[] {

@@ -1,9 +1,9 @@
 // The questions of the source page.
 import type { MetricName, Parameters, SourceText, Top } from "../api.ts";
-import { cleanPath } from "../model/details.ts";
+import { cleanPath, kindOf, kinds } from "../model/details.ts";
 import type { Filters } from "../model/filters.ts";
 import { base } from "../model/names.ts";
-import type { Call, Entry, Sheet, SourceColumn } from "../model/source.ts";
+import { isOwnFile, type Call, type Entry, type Sheet, type SourceColumn } from "../model/source.ts";
 import type { Question } from "./ask.ts";
 import { put } from "./details.ts";
 import type { Ask } from "./lanes.ts";
@@ -103,7 +103,10 @@ function entriesOf(top: Top, kind: Entry["kind"], metric: MetricName): Entry[] {
   const { group, total, rows } = top.rows;
   const entries = Array.from({ length: rows }, (_, i): Entry => {
     const name = kind === "file" ? cleanPath(group.file.at(i)) : group.function.at(i);
-    return { kind, name, module: group.module.at(i), value: total[metric]?.[i] ?? 0 };
+    const module = group.module.at(i);
+    const frame = { name, file: name, line: 0, module, kind: kinds.find((k) => k === group.kind.at(i)) ?? "" };
+    const own = kind === "file" ? isOwnFile(name) : kindOf(frame) === "own";
+    return { kind, name, module, value: total[metric]?.[i] ?? 0, own };
   });
   return entries.filter(({ name }) => name !== "");
 }

@@ -6,7 +6,6 @@ import { metricOf, type Unit } from "../model/metrics.ts";
 import { base, shorten, visible } from "../model/names.ts";
 import {
   heat,
-  isOwnFile,
   places,
   scrollTo,
   sliceOf,
@@ -148,7 +147,7 @@ function Warning({ sheet }: { sheet: Sheet }) {
   return (
     <p class={sheet.text ? "note wrong" : "note"} role="status">
       <bdi>{visible(sheet.note)}</bdi>
-      {!sheet.text && " The numbers are right all the same: here are the lines that have some."}
+      {!sheet.text && ". The numbers are right all the same: here are the lines that have some."}
       {sheet.cut && ` Only the first ${plural(sheet.text?.length ?? 0, "line")} are shown: the file is too long.`}
     </p>
   );
@@ -374,7 +373,7 @@ function Selected({ sheet, selected, called, flame }: SourceProps) {
       <p>
         <b>line {selected}</b> <GoLink go={flame(selected)}>its flame graph</GoLink>{" "}
         <span class="quiet">
-          {calls.length === 0 ? "calls nothing that allocates" : `calls ${plural(calls.length, "function")} that allocate`}
+          {calls.length > 0 ? `calls ${plural(calls.length, "function")} that allocate` : "no calls that allocate"}
         </span>
       </p>
       {calls.length > 0 && (
@@ -423,9 +422,7 @@ export interface ListProps {
 
 /** The files and the functions, those that count most first. */
 export function SourceList(props: ListProps) {
-  const { match, files } = props;
-  const own = files.filter(({ name }) => isOwnFile(name));
-  const others = files.filter(({ name }) => !isOwnFile(name));
+  const { match } = props;
   return (
     <nav class="source-list" aria-label="Files and functions">
       <input
@@ -435,16 +432,21 @@ export function SourceList(props: ListProps) {
         value={match.value}
         onInput={(event) => (match.value = event.currentTarget.value)}
       />
-      {own.length > 0 && <Entries {...props} title="Files" entries={own} more={0} />}
-      <Entries {...props} title="Functions" entries={props.functions} more={props.moreFunctions} />
-      {(own.length === 0 || others.length > 0) && (
-        <Entries
-          {...props}
-          title={own.length > 0 ? "Files of libraries" : "Files"}
-          entries={others}
-          more={props.moreFiles}
-        />
-      )}
+      <Entries {...props} title="Files" entries={props.files.filter(({ own }) => own)} more={0} />
+      <Entries {...props} title="Functions" entries={props.functions.filter(({ own }) => own)} more={0} />
+      <Entries
+        {...props}
+        title="Files of libraries"
+        entries={props.files.filter(({ own }) => !own)}
+        more={props.moreFiles}
+      />
+      <Entries
+        {...props}
+        title="Functions of libraries"
+        entries={props.functions.filter(({ own }) => !own)}
+        more={props.moreFunctions}
+      />
+      {props.files.length + props.functions.length === 0 && <p class="quiet">none has that in its name</p>}
     </nav>
   );
 }
@@ -458,11 +460,11 @@ function shortName({ kind, name }: Entry): string {
 }
 
 function Entries(props: ListProps & { title: string; entries: readonly Entry[]; more: number }) {
-  const { entries, title, more, match } = props;
+  const { entries, title, more } = props;
+  if (entries.length === 0) return null;
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
-      {entries.length === 0 && <p class="quiet">{match.value ? "none has that in its name" : "none"}</p>}
       <ul>
         {entries.map((entry) => {
           const { text, exact } = cell(entry.value, props.unit);
