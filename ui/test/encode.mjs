@@ -1,4 +1,6 @@
-const tables = ["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions", "frames", "pages", "nodes", "calls"];
+const tables = ["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"].concat(
+  ["frames", "pages", "nodes", "calls"],
+);
 /** Fields of objects that rows share. */
 const shared = ["thread"];
 
