@@ -4,8 +4,9 @@ import { frameActions, Keys, type Action } from "./model/keys.ts";
 import { sourceActions } from "./model/source.ts";
 import { timelineActions } from "./model/timeline-moves.ts";
 
-/** The table of all actions. A part of the app adds its rows here. */
 const parts = [frameActions, timelineActions, flameActions, sourceActions];
+
+/** The table of all actions. A part of the app adds its rows above. */
 export const allActions: readonly Action[] = parts.flat();
 
 /** What actions do, by id. */
