@@ -62,13 +62,13 @@ const plainNumber = /0[xXbBoO][\da-fA-F_.]+\w*|\d[\d_]*(?:\.\d[\d_]*)?(?:[eE][+-
 const rules: Record<Exclude<Language, "plain">, Rules> = {
   c: {
     keywords: words(
-      `alignas alignof asm auto bool break case catch char char8_t char16_t char32_t class co_await co_return co_yield
-      concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast
-      else enum explicit export extern false final float for friend goto if inline int long mutable namespace
-      new noexcept nullptr operator override private protected public register reinterpret_cast requires restrict
-      return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-      typename union unsigned using virtual void volatile wchar_t while _Alignas _Alignof _Atomic _Bool _Complex
-      _Generic _Noreturn _Static_assert _Thread_local`,
+      `alignas alignof asm auto bool break case catch char char8_t char16_t char32_t class co_await co_return
+      co_yield concept const const_cast consteval constexpr constinit continue decltype default delete do double
+      dynamic_cast else enum explicit export extern false final float for friend goto if inline int long mutable
+      namespace new noexcept nullptr operator override private protected public register reinterpret_cast requires
+      restrict return short signed sizeof static static_assert static_cast struct switch template this thread_local
+      throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while _Alignas
+      _Alignof _Atomic _Bool _Complex _Generic _Noreturn _Static_assert _Thread_local`,
     ),
     line: "//",
     block: true,
