@@ -172,6 +172,12 @@ export class App {
     };
   }
 
+  /** What a part asks about that asks only now and then: the place, whatever the reader drags. */
+  selection(): Selected {
+    const place = this.#place.peek();
+    return { recording: place.recording ?? "", place, filters: filtersOf(place), rough: false };
+  }
+
   /** Sends a file, which becomes a recording of the session; returns its id. */
   async sendFile(file: File, signal: AbortSignal, onProgress: (progress: Progress) => void): Promise<string> {
     const id = await sendFile(this.#client, file, signal, onProgress);
