@@ -1,4 +1,7 @@
-const tables = ["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"];
+const tables = [
+  ...["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"],
+  ...["insights", "parts", "mappings", "files", "frames"],
+];
 
 /**
  * An answer in columns, as the Go package columns writes it, from one in objects. Of empty lists, only those of these
@@ -24,7 +27,7 @@ export function columns(answer) {
   const fields = (rows) =>
     Object.fromEntries(Object.keys(rows[0] ?? {}).map((name) => [name, column(rows.map((row) => row[name]))]));
   const value = (v, name) => {
-    if (tables.includes(name)) return { rows: v.length, columns: fields(v) };
+    if (tables.includes(name) && Array.isArray(v)) return { rows: v.length, columns: fields(v) };
     if (typeof v !== "object" || v === null || Array.isArray(v)) return v;
     return Object.fromEntries(Object.entries(v).map(([name, of]) => [name, value(of, name)]));
   };
