@@ -1,11 +1,18 @@
 // What actions do: keys, the palette and the sheet of keys start them by id.
 import { flameActions } from "./model/flame/actions.ts";
 import { frameActions, Keys, type Action } from "./model/keys.ts";
+import { overviewActions } from "./model/overview.ts";
 import { rowsActions } from "./model/row-actions.ts";
 import { timelineActions } from "./model/timeline-moves.ts";
 
 /** The table of all actions. A part of the app adds its rows here. */
-export const allActions: readonly Action[] = [...frameActions, ...timelineActions, ...flameActions, ...rowsActions];
+export const allActions: readonly Action[] = [
+  ...frameActions,
+  ...timelineActions,
+  ...overviewActions,
+  ...flameActions,
+  ...rowsActions,
+];
 
 /** What actions do, by id. */
 export type Doing = Readonly<Record<string, () => void>>;

@@ -7,6 +7,8 @@ import {
   explanation,
   metricPart,
   mostMetric,
+  mostMetrics,
+  nextMetric,
   partOf,
   placeOfInsight,
   residentKinds,
@@ -261,6 +263,13 @@ test("the functions with the most: the metric sorts, library frames are folded u
   ];
   const places = placesQuestion("bytes", {}, false, false).read(decode<Top>(columns({ rows: lines })).answer);
   assert.deepEqual(places.get(JSON.stringify(["f", "/bin/x"])), { file: "/f.cc", line: 8 });
+});
+
+test("the next metric is each once, then the first again", () => {
+  const seen = new Set<string>();
+  let metric = mostMetric(placeOf("a"));
+  for (; !seen.has(metric); metric = nextMetric(metric)) seen.add(metric);
+  assert.deepEqual([seen.size, metric], [mostMetrics.length, "peak"]);
 });
 
 test("the metric of the table is the place's, else what the range suggests", () => {

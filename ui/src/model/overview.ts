@@ -1,9 +1,18 @@
 // What the overview shows, as data: sentences, a waterfall that adds up, the parts of the resident set.
 import type { MetricName } from "../api.ts";
 import { count, duration, exactSize, percent, shortCount, size } from "./format.ts";
+import type { Action } from "./keys.ts";
 import { metricOf } from "./metrics.ts";
 import { pageNames, placeOf, type Place } from "./place.ts";
 import { rows, type Node, type Row } from "./tree.ts";
+
+const inOverview = { section: "Overview", page: "overview" } as const;
+
+/** The actions of the page. */
+export const overviewActions: readonly Action[] = [
+  { id: "overview.show", keys: ["g"], title: "Show me what stands out most", ...inOverview },
+  { id: "overview.metric", keys: ["m"], title: "List the functions by the next metric", ...inOverview },
+];
 
 /** A function in its source. */
 export interface Code {
@@ -223,6 +232,11 @@ export const mostLabels: Record<MostMetric, string> = {
 /** The metric of a place, if the table has it. */
 export function mostMetric(place: Place): MostMetric {
   return mostMetrics.find((name) => name === place.metric[0]) ?? (place.from || place.to ? "live" : "peak");
+}
+
+/** The metric after one, and after the last the first. */
+export function nextMetric(metric: MostMetric): MostMetric {
+  return mostMetrics[(mostMetrics.indexOf(metric) + 1) % mostMetrics.length] ?? metric;
 }
 
 /** Functions with the most of a metric. */

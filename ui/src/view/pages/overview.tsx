@@ -9,6 +9,8 @@ import {
   explanation,
   mostLabels,
   mostMetric,
+  nextMetric,
+  placeOfInsight,
   signed,
   waterfall,
   type Code,
@@ -29,7 +31,7 @@ import {
   type Places,
 } from "../../net/overview.ts";
 import { Size } from "../figures.tsx";
-import { Answered, useLaterPart, useMainPart, usePart } from "../part.tsx";
+import { Answered, useActions, useLaterPart, useMainPart, usePart } from "../part.tsx";
 import { FigureRow } from "../parts/figures.tsx";
 import { InsightList, insightsSkeleton } from "../parts/insights.tsx";
 import { MostChoice, MostTable, mostSkeleton } from "../parts/most.tsx";
@@ -91,6 +93,8 @@ function pointing(app: App) {
 function Insights({ app }: { app: App }) {
   const part = useLaterPart<Insight[]>(app, "insights", ({ recording }) => taskOf(recording, insightsQuestion));
   const recording = app.place.value.recording ?? "";
+  const most = part.shown.value?.value[0];
+  useActions(app, most ? { "overview.show": () => app.go(placeOfInsight(recording, most)) } : {});
   return (
     <section class="standing">
       <h2>What stands out</h2>
@@ -171,6 +175,7 @@ function MostPart({ app }: { app: App }) {
   ).shown.value?.value;
   const place = app.place.value;
   const metric = mostMetric(place);
+  useActions(app, { "overview.metric": () => app.change({ metric: [nextMetric(metric)] }) });
   const shown = part.shown.value?.value;
   const placeOf = (code: Code) => places?.get(placeKey(code.name, code.module)) ?? code;
   return (
