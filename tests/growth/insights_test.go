@@ -57,7 +57,8 @@ func TestFaults(t *testing.T) {
 // its memory in pools of its own.
 func TestInnocent(t *testing.T) {
 	t.Parallel()
-	sql := "create table t(a, b); begin;\n" + strings.Repeat("insert into t values(random(), 'a row of the table');\n", 20000) +
+	sql := "create table t(a, b); begin;\n" +
+		strings.Repeat("insert into t values(random(), 'a row of the table');\n", 20000) +
 		"commit; create index i on t(a); select count(*) from t group by b;\n"
 	script := filepath.Join(t.TempDir(), "t.sql")
 	source := filepath.Join(t.TempDir(), "t.cc")

@@ -179,10 +179,13 @@ test("sentences: their values are written as everywhere on the page, and lead to
     how: [{ part: "measured", value: 0, unit: "" }],
     show,
   };
-  const two = { ...one, rule: "mappings", unit: "ns", saves: 2e9, says: [], show: { ...show, page: "leaks", focus: "" } };
+  const other = { ...show, page: "leaks", focus: "" };
+  const two = { ...one, rule: "mappings", unit: "ns", saves: 2e9, says: [], show: other };
   const found = insightsOf(decode<Insights>(columns({ insights: [one, two] })).answer);
   assert.deepEqual(
-    found.map(({ saves, says, basis, measured }) => [saves.text, says.map((p) => p.text).join(""), basis.length, measured]),
+    found.map(({ saves, says, basis, measured }) => {
+      return [saves.text, says.map((p) => p.text).join(""), basis.length, measured];
+    }),
     [
       ["2.00 KiB", " keeps growing: 3.52 KiB per minute", 1, true],
       ["2.00 s", "", 1, true],
@@ -225,7 +228,14 @@ test("the rise of an answer", () => {
   assert.deepEqual(question.parameters, { from: "1s", limit: 8, rough: "pixel" });
   const rise = question.read(decode<RiseAnswer>(columns(answer)).answer);
   assert.deepEqual([rise.beginNs, rise.endNs, rise.begin, rise.end], [1e9, 3e9, 100, 90]);
-  assert.deepEqual(rise.rows.map(({ code: c, bytes }) => [c.name, c.line, bytes]), [["f", 3, 16], ["h", 0, 8], ["g", 0, -44]]);
+  assert.deepEqual(
+    rise.rows.map(({ code: c, bytes }) => [c.name, c.line, bytes]),
+    [
+      ["f", 3, 16],
+      ["h", 0, 8],
+      ["g", 0, -44],
+    ],
+  );
   assert.equal(waterfall(rise).bars.length, 6);
 });
 
@@ -316,7 +326,8 @@ test("the figures of a recording, and what is wrong with it", () => {
 });
 
 test("estimates, folded events and sums are marked as such", () => {
-  const whole = { ...report, recording: { damage: [], complete: true, folded_ns: 5e9 }, lost_events: 0, truncated_stacks: 0 };
+  const recording = { damage: [], complete: true, folded_ns: 5e9 };
+  const whole = { ...report, recording, lost_events: 0, truncated_stacks: 0 };
   const sampling = { mean_bytes: 524288, samples: 1234 };
   const found = figures({ ...about, sampled: true, folded: true, merged: true }, { ...whole, sampling });
   assert.deepEqual(found.warnings, [

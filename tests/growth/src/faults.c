@@ -1,5 +1,5 @@
-// A program for each fault that heaptap's report finds, and one without: `faults NAME`. The function that is to blame has
-// the name of the fault.
+// A program for each fault that heaptap's report finds, and one without: `faults NAME`. The function that is to blame
+// has the name of the fault.
 #include <heaptap/heaptap.h>
 #include <stdint.h>
 #include <stdio.h>
