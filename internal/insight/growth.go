@@ -71,8 +71,10 @@ func (f *finder) growth() error {
 		x.Says = says(" keeps growing: ", value(x.Saves*1e9/span, Rate), " from ", f.moment(g.of.Since),
 			" to ", f.moment(g.of.Until), ". ", f.fate(g.of.Stayed, g.of.StayingBlocks, g.of.left))
 		x.Basis = says(f.how(exact), ": as even as a straight line to ", value(even, Share))
-		x.Show = Question{Page: "flame", Metric: query.Live.String(), From: g.of.Since, To: g.of.Until,
-			Focus: g.focus()}
+		x.Show = Question{Page: "flame", Metric: query.Live.String(), Focus: g.focus()}
+		if g.of.Since > 0 || g.of.Until < f.p.Duration {
+			x.Show.From, x.Show.To = g.of.Since, g.of.Until
+		}
 		f.list = append(f.list, x)
 	}
 	return nil

@@ -18,7 +18,7 @@ import type { Pointing } from "./waterfall.tsx";
 /** The buttons that choose the metric. */
 export function MostChoice({ metric, choose }: { metric: MostMetric; choose: (metric: MostMetric) => void }) {
   return (
-    <span class="choices" role="group" aria-label="Metric">
+    <span class="most-metrics" role="group" aria-label="Metric">
       {mostMetrics.map((name) => (
         <button key={name} type="button" class="plain" aria-pressed={name === metric} onClick={() => choose(name)}>
           {mostLabels[name]}
