@@ -19,7 +19,7 @@ export function ResidentBar({ resident }: { resident: Resident }) {
           />
         ))}
       </div>
-      <table class="legend">
+      <table class="resident-legend">
         <caption>Parts of the resident set</caption>
         <tbody>
           {parts.map(({ kind, label, bytes: n, of }) => (
