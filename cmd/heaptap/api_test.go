@@ -111,7 +111,7 @@ func (q *asking) String() string { return q.name + "?" + q.values.Encode() }
 
 // randomQuestion returns a question that the API and the command line understand.
 func randomQuestion(rng *rand.Rand) *asking {
-	names := []string{"report", "top", "top", "tree", "tree", "timeline", "hist", "threads", "leaks", "memory",
+	names := []string{"report", "top", "top", "tree", "tree", "timeline", "rise", "hist", "threads", "leaks", "memory",
 		"globals", "regions", "mismatches", "source", "ps"}
 	q := &asking{name: names[rng.IntN(len(names))], values: url.Values{}}
 	known := api.Questions[slices.IndexFunc(api.Questions, func(k api.Question) bool { return k.Name == q.name })]

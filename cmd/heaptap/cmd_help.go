@@ -133,7 +133,7 @@ var commandGroups = []struct {
 	{"Where is the memory? Who allocates?", []string{"open", "serve", "report", "memory", "top", "tree", "source",
 		"threads", "globals", "hist"}},
 	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "mismatches"}},
-	{"When did it happen?", []string{"timeline", "regions"}},
+	{"When did it happen?", []string{"timeline", "rise", "regions"}},
 	{"What has changed? Is it within limits?", []string{"diff", "check"}},
 	{"Other tools, other people", []string{"export", "push", "import", "scrub", "merge", "pack"}},
 	{"The recording itself", []string{"dump", "log", "verify", "repair"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/escape"
 	"github.com/heaptap/heaptap/internal/input"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -90,6 +91,7 @@ func (q *queryFlags) report(cmd *cobra.Command, arg string, form jsonForm, o vie
 		return err
 	}
 	defer found.Close()
+	o.Recording = q.programs.words(arg)
 	for i := range found.Recordings {
 		if i > 0 && !q.json {
 			fmt.Fprintln(cmd.OutOrStdout())
@@ -120,9 +122,14 @@ func (q *queryFlags) reportOne(cmd *cobra.Command, r *input.Recording, form json
 		}
 		p, o.Selection = n.Profile, &query.Selection{Asked: flags, Answer: &n.Answer}
 	}
+	if o.Selection == nil && o.Top >= 0 && form != flat {
+		if o.Found, err = insight.Find(cmd.Context(), s); err != nil {
+			return err
+		}
+	}
 	switch form {
 	case oneObject:
-		return answer.Write(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top))
+		return answer.Write(cmd.OutOrStdout(), answer.NewReport(p, o.Selection, o.Top, o.Found...))
 	case flat:
 		for _, d := range p.Damage {
 			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: %s: %s\n", escape.Terminal(p.Name), escape.Terminal(d))

@@ -45,6 +45,7 @@ var extremeCommands = map[string][]string{
 	"repair":     {"-o OUT FILE"},
 	"regions":    {"FILE", "--json FILE", "--sort highest --from 50% FILE"},
 	"report":     {"FILE", "--json FILE", "--json=flat FILE", "--top 0 FILE", "--frames 0 FILE"},
+	"rise":       {"FILE", "--json FILE", "--from 50% --limit 0 FILE", "--to peak --by thread --exact FILE"},
 	"runs":       nil, // takes a folder
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open

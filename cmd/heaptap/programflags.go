@@ -78,3 +78,17 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// words are the words of a command line that name the programs of an argument.
+func (p *programFlags) words(arg string) (list []string) {
+	for _, pattern := range p.patterns {
+		list = append(list, "--process", pattern)
+	}
+	if p.all {
+		list = append(list, "--all")
+	}
+	if arg != "" {
+		list = append(list, arg)
+	}
+	return list
+}

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/goldentest"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/owncode"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/query/querytest"
@@ -27,6 +31,8 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 		"tree.json":      NewTree(s, a.Outline, query.ByFunction, "top-down"),
 		"sandwich.json":  NewSandwich(s, a.Sides, query.ByLine),
 		"timeline.json":  NewTimeline(s, a.Series),
+		"rise.json":      NewRise(s, a.Rise),
+		"insights.json":  NewInsights(s, []insight.Finding{standsOut(s.Profile)}),
 		"hist.json":      NewHist(s, a.Hist, Page{}),
 		"threads.json":   NewThreads(s, a.Threads, Page{}),
 		"leaks.json":     NewLeaks(s, a.Leaks, Page{}),
@@ -59,6 +65,50 @@ func TestAnswers(t *testing.T) {
 			t.Error(err)
 		}
 		goldentest.Check(t, "query."+name, pretty)
+	}
+}
+
+// TestMemoryAddsUp: at any moment, the parts of a resident set add up to it, and the mappings and the files to their
+// parts.
+func TestMemoryAddsUp(t *testing.T) {
+	t.Parallel()
+	p := profiletest.ServerProfile(t)
+	profiletest.AddResident(p)
+	rng := rand.New(rand.NewPCG(5, 6))
+	for at := range int64(20) {
+		var parts []event.ResidentPart
+		sum := uint64(0)
+		for range 1 + rng.IntN(40) {
+			kind := event.ResidentKind(rng.IntN(int(event.ResidentKinds)))
+			x := event.ResidentPart{Time: at, Kind: kind, Bytes: rng.Uint64N(1 << 30), Size: 1 << 30}
+			if kind == event.ResidentMapping && rng.IntN(4) > 0 {
+				x.Stack = p.Stacks[rng.IntN(len(p.Stacks))].ID
+			}
+			parts, sum = append(parts, x), sum+x.Bytes
+		}
+		p.ResidentSets = append(p.ResidentSets, profile.ResidentSet{Time: 100 + at, Bytes: sum, Parts: parts})
+	}
+	for i := range p.ResidentSets {
+		m := NewMemory(p, p.ResidentAt(p.ResidentSets[i].Time))
+		byKind := make(map[string]uint64)
+		sum := uint64(0)
+		for _, part := range m.Parts {
+			byKind[part.Kind] += part.Bytes
+			sum += part.Bytes
+		}
+		var mapped, files uint64
+		for _, x := range m.Mappings {
+			mapped += x.Bytes
+		}
+		for _, x := range m.Files {
+			files += x.Bytes
+		}
+		if *m.TimeNS != p.ResidentSets[i].Time || sum != m.Bytes || len(byKind) != len(m.Parts) {
+			t.Errorf("%d resident, the parts are %d: %v", m.Bytes, sum, m.Parts)
+		}
+		if mapped != byKind[event.ResidentMapping.String()] || files != byKind[event.ResidentFile.String()] {
+			t.Errorf("mappings %d, files %d of %v", mapped, files, byKind)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/columns"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/tally"
@@ -45,6 +46,7 @@ type Report struct {
 	Merge           *Merge            `json:"merge,omitempty"`
 	Counts          []CallCount       `json:"counts,omitempty"`
 	Pools           []Pool            `json:"pools,omitempty"`
+	Insights        []Insight         `json:"insights"`
 	StackCount      int               `json:"stack_count"`
 	Stacks          Rows[Stack]       `json:"stacks"`
 	Frames          []Frame           `json:"frames"` // of all call stacks, each frame once
@@ -179,8 +181,9 @@ type Selection struct {
 }
 
 // NewReport makes the report of a profile. It has the call stacks that are among the first top ones by any metric; all
-// if top is 0, none if it is negative. of is the selection that the profile is about; nil: the whole recording.
-func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
+// if top is 0, none if it is negative. of is the selection that the profile is about; nil: the whole recording. found
+// is what stands out in it.
+func NewReport(p *profile.Profile, of *query.Selection, top int, found ...insight.Finding) *Report {
 	t, h := &p.Totals, &p.Ending.Health
 	r := &Report{
 		FormatVersion:   Version,
@@ -216,7 +219,8 @@ func NewReport(p *profile.Profile, of *query.Selection, top int) *Report {
 		}
 	}
 	r.Stacks = Rows[Stack]{len(r.list), r.stack}
-	r.table = newFrameTable(p, r.stackIDs())
+	r.table = newFrameTable(p, append(r.stackIDs(), insightStacks(found)...))
+	r.Insights = newInsights(found, r.table)
 	r.Frames = r.table.rows()
 	if of != nil {
 		return r

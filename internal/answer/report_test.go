@@ -13,6 +13,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/goldentest"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -28,7 +29,11 @@ func TestReport(t *testing.T) {
 		p := profiletest.ServerProfile(t)
 		p.SetCode(owncode.Rules{})
 		var b bytes.Buffer
-		if err := Write(&b, NewReport(p, nil, top)); err != nil {
+		var found []insight.Finding
+		if top == 1 {
+			found = append(found, standsOut(p))
+		}
+		if err := Write(&b, NewReport(p, nil, top, found...)); err != nil {
 			t.Fatal(err)
 		}
 		goldentest.Check(t, name, b.Bytes())
@@ -74,7 +79,11 @@ func TestDocumented(t *testing.T) {
 	selected := &query.Selection{Asked: []string{"--to end"}, Answer: &query.Answer{}}
 	for _, of := range []*query.Selection{nil, selected} {
 		var b bytes.Buffer
-		if err := Write(&b, NewReport(p, of, 0)); err != nil {
+		var found []insight.Finding
+		if of == nil {
+			found = []insight.Finding{standsOut(p)}
+		}
+		if err := Write(&b, NewReport(p, of, 0, found...)); err != nil {
 			t.Fatal(err)
 		}
 		var doc map[string]any
@@ -127,6 +136,16 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("docs/report.schema.json does not have %s", f)
 		}
 	}
+}
+
+// standsOut is a finding about one of a profile's call stacks.
+func standsOut(p *profile.Profile) insight.Finding {
+	return insight.Finding{Rule: insight.Growth, Place: insight.Place{Function: "grow", File: "/src/a.c",
+		Module: "/bin/a", Line: 7, Name: "grow"}, Stack: p.Stacks[0].ID, Stacks: 2, Saves: 5000, Share: .25,
+		Unit: query.ByteCount, Measured: true, Confidence: .9,
+		Says:  []insight.Part{{Text: " keeps growing: "}, {Value: 5000, Unit: insight.Bytes}, {Text: "."}},
+		Basis: []insight.Part{{Text: "measured after "}, {Value: 1.5e9, Unit: insight.Moment}},
+		Show:  insight.Question{Page: "flame", Metric: "live", From: 1e9, To: 2500000000, Focus: "^grow$"}}
 }
 
 // schemaFields are the fields that docs/report.schema.json has, as docs/report-json.md writes them.

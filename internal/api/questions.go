@@ -13,6 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 )
@@ -136,6 +137,11 @@ var Questions = []Question{
 			}
 			return answer.NewLeaks(c.s, l, c.Page), nil
 		}},
+	{Name: "insights", Text: "what stands out: problems in words, what saves most first",
+		Answers: answers[answer.Insights](), answer: insights},
+	{Name: "rise", Text: "which call stacks account for 80 % of the change of live bytes over a range", Command: "rise",
+		Parameters: with(filters, "by", "rough", "fold", "limit"), Answers: answers[answer.Rise](),
+		preset: grouped(query.ByStack, 10), ask: rise},
 	{Name: "memory", Text: "of what the resident set consisted", Command: "memory", Parameters: []string{"at"},
 		Answers: answers[answer.Memory](), answer: memory},
 	{Name: "globals", Text: "the largest static and thread-local variables", Command: "globals",
@@ -265,7 +271,14 @@ func report(ctx context.Context, c *call) (any, error) {
 		most = -1 // none
 	}
 	if c.filters == nil {
-		return answer.NewReport(c.s.Profile, nil, most), nil
+		var found []insight.Finding
+		if most > 0 {
+			var err error
+			if found, err = insight.Find(ctx, c.s); err != nil {
+				return nil, err
+			}
+		}
+		return answer.NewReport(c.s.Profile, nil, most, found...), nil
 	}
 	about, err := c.query()
 	if err != nil {

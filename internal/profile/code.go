@@ -26,6 +26,17 @@ func (p *Profile) Kind(name, module string) (kind owncode.Kind, known bool) {
 	return p.code.fold.Function(name, module), true
 }
 
+// Changeable returns the line of a stack that the user can change, as Folding.Changeable does. It is safe for
+// concurrent use.
+func (p *Profile) Changeable(stack uint32) (Level, bool) {
+	if p.code == nil {
+		return p.NewFolding(owncode.Rules{}, false).Changeable(stack)
+	}
+	p.code.mu.Lock()
+	defer p.code.mu.Unlock()
+	return p.code.fold.Changeable(stack)
+}
+
 // Kinds yields all functions with their kinds. The module and the name of a function are those of its frames; either
 // may be "". It is safe for concurrent use.
 func (p *Profile) Kinds(yield func(name, module string, kind owncode.Kind)) {

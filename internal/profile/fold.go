@@ -237,6 +237,21 @@ func pick(list []Level, limit int) []Level {
 	return out
 }
 
+// Changeable returns the line of a stack that the user can change: the innermost one of own code, or, on a stack
+// without, the innermost one that is neither of a library nor a wrapper.
+func (f *Folding) Changeable(stack uint32) (Level, bool) {
+	l := f.Lines(stack)
+	for _, wanted := range []owncode.Kind{owncode.Own, owncode.Other} {
+		if i := slices.IndexFunc(l.List, func(x Level) bool { return x.Kind == wanted }); i >= 0 {
+			return l.List[i], true
+		}
+	}
+	if len(l.List) == 0 {
+		return Level{}, false
+	}
+	return l.List[0], true
+}
+
 // Distinguish returns which frames to open so that rows that would look equal do not: by stack, for Lines and Fold.
 // text is what a row shows of its stack. Equal rows show their innermost frames that differ.
 func (f *Folding) Distinguish(stacks []uint32, text func(stack uint32, opened ...int) string) map[uint32][]int {

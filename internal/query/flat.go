@@ -67,15 +67,19 @@ func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 	return n.rows()
 }
 
-// rows sums up a forest by group, or by node for whole stacks.
-func (n *nodeSums) rows() (*rows, error) {
-	r := &rows{n: n}
-	var slots func(n int32) []int32 // own peaks in which a block at a node counts: first those of all selves
+// grouped sums up a forest by group, or by node for whole stacks. slots are the own peaks in which a block at a node
+// counts: first those of all selves.
+func (n *nodeSums) grouped() (r *rows, slots func(n int32) []int32) {
+	r = &rows{n: n, Answer: n.a.Answer}
 	if n.a.q.By == ByStack {
-		slots = r.byStack()
-	} else {
-		slots = r.byGroup()
+		return r, r.byStack()
 	}
+	return r, r.byGroup()
+}
+
+// rows are the groups in order.
+func (n *nodeSums) rows() (*rows, error) {
+	r, slots := n.grouped()
 	if n.a.ownPeaks {
 		p := newPeaks(n.a, n.cells, n.nodes, slots)
 		wanted := []*Sums{r.self, r.total}

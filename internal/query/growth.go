@@ -14,6 +14,14 @@ type Suspect struct {
 	// Confidence says how evenly the growth is spread, from 0 to 1: 1 minus the largest distance between the growth so
 	// far, as a share of all of it, and the straight line. 0: it does not keep growing.
 	Confidence float64
+	Growing
+}
+
+// Growing says when a group grew, and by what: what stays counts, see keepsGrowing.
+type Growing struct {
+	Since, Until  int64 // ns
+	Stayed        uint64
+	StayingBlocks uint64
 }
 
 // growthSteps is the number of steps, of about equal time, into which the range is divided.
@@ -36,21 +44,26 @@ func growth(ctx context.Context, s *Source, q *Query, short uint64) ([]Suspect, 
 	if err != nil {
 		return nil, err
 	}
-	var list []Suspect
-	for i := range series.Rows {
-		r := &series.Rows[i]
+	return suspects(series.Times, series.Rows), nil
+}
+
+// suspects returns the rows that kept growing, steepest first.
+func suspects(times []int64, rows []SeriesRow) (list []Suspect) {
+	for i := range rows {
+		r := &rows[i]
 		live := make([]float64, len(r.Points))
 		for k := range r.Points {
 			live[k] = float64(r.Points[k].Live)
 		}
 		x := Suspect{Group: r.Group, Begin: r.Points[0].Live, End: r.Points[len(live)-1].Live,
-			Slope: slope(series.Times, live), Confidence: keepsGrowing(series.Times, r.Points)}
+			Slope: slope(times, live)}
+		x.Confidence, x.Growing = keepsGrowing(times, r.Points)
 		if x.Confidence > 0 && x.Slope > 0 {
 			list = append(list, x)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Suspect) int { return cmp.Compare(b.Slope, a.Slope) })
-	return list, nil
+	return list
 }
 
 // What growth is. Times are shares of the range.
@@ -77,11 +90,11 @@ const (
 // range. So what goes up and down does not grow, however far up it is at the end; nor does anything hide a leak that
 // adds a block at each turn. Growth must be in many steps, over a large part of the range, up to its end, and must not
 // become much slower.
-func keepsGrowing(times []int64, points []Point) float64 {
+func keepsGrowing(times []int64, points []Point) (confidence float64, how Growing) {
 	last := len(points) - 1
 	span := float64(times[last] - times[0])
 	if span <= 0 {
-		return 0
+		return 0, how
 	}
 	x := make([]float64, len(times))
 	for i := range times {
@@ -95,16 +108,26 @@ func keepsGrowing(times []int64, points []Point) float64 {
 		g := newGrown(x[:end+1], points[:end+1])
 		begin := g.begin()
 		if c := g.evenFrom(begin); c > 0 {
-			return c
+			return c, g.growing(times, begin)
 		}
 		later := slices.IndexFunc(x, func(t float64) bool { return t >= startUp })
 		if later > begin && later < end {
 			if c := g.evenFrom(later); c > 0 {
-				return c
+				return c, g.growing(times, later)
 			}
 		}
 	}
-	return 0
+	return 0, how
+}
+
+// growing sums up the growth from the end of a step on. The step itself is a part of it if it rises.
+func (g *grown) growing(times []int64, begin int) Growing {
+	if g.rises(begin) {
+		begin--
+	}
+	last := len(g.x) - 1
+	return Growing{times[begin], times[last], uint64(g.bytes[last] - g.bytes[begin]),
+		uint64(max(g.blocks[last]-g.blocks[begin], 0))}
 }
 
 // grown says what stays of a group.

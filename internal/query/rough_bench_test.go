@@ -70,6 +70,24 @@ func BenchmarkRough(b *testing.B) {
 			return err
 		})
 	})
+	rise := func(rough int64) func(b *testing.B) {
+		return func(b *testing.B) {
+			measure(b, func() error {
+				q := ask()
+				q.By, q.Rough = ByStack, rough
+				_, err := Explain(b.Context(), s, q, 10)
+				return err
+			})
+		}
+	}
+	b.Run("rise", rise(s.Pixel()))
+	b.Run("exact-rise", rise(0))
+	b.Run("quick-growth", func(b *testing.B) {
+		measure(b, func() error {
+			_, _, err := QuickGrowth(b.Context(), s, max(16<<10, s.Profile.Totals.Peak.Bytes/50)/8)
+			return err
+		})
+	})
 	index, err := s.chart.Load().grouped(b.Context(), s, &Query{})
 	if err != nil {
 		b.Fatal(err)

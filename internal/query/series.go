@@ -70,6 +70,14 @@ func DevelopRoughly(ctx context.Context, s *Source, q *Query, n, top int) (*Seri
 // equal time if that avoids decoding. Rows are the top groups by the first of each list of metrics in rank.
 func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool, rank ...[]Metric) (
 	*Series, error) {
+	return developRows(ctx, s, q, n, top, short, roughly, func(a *ask, out *Series) (*choice, error) {
+		return a.chooseRows(out, top, rank)
+	})
+}
+
+// developRows is develop with rows that choose adds; top is how many these may be.
+func developRows(ctx context.Context, s *Source, q *Query, n, top int, short uint64, roughly bool,
+	choose func(*ask, *Series) (*choice, error)) (*Series, error) {
 	exact := *q
 	exact.Rough = 0
 	q = &exact
@@ -86,7 +94,7 @@ func develop(ctx context.Context, s *Source, q *Query, n, top int, short uint64,
 		return a.developProcess(out, roughly)
 	}
 	a.noStacks = q.By.ofBlocks()
-	c, err := a.chooseRows(out, top, rank)
+	c, err := choose(a, out)
 	if err != nil {
 		return nil, err
 	}
@@ -383,11 +391,16 @@ type choice struct {
 	upTo    int
 }
 
+// newChoice returns a choice without rows.
+func (a *ask) newChoice(out *Series) *choice {
+	out.Rest.Points = make([]Point, len(out.Times))
+	return &choice{out: out, f: newForest(a, &cells{}, false), frames: !a.q.By.ofBlocks(), byNode: a.q.By == ByStack,
+		numbers: make(map[int32]int)}
+}
+
 // chooseRows chooses the rows of the top groups by the first of each list of metrics.
 func (a *ask) chooseRows(out *Series, top int, rank [][]Metric) (*choice, error) {
-	c := &choice{out: out, f: newForest(a, &cells{}, false), frames: !a.q.By.ofBlocks(), byNode: a.q.By == ByStack,
-		numbers: make(map[int32]int)}
-	out.Rest.Points = make([]Point, len(out.Times))
+	c := a.newChoice(out)
 	if top <= 0 {
 		return c, nil
 	}

@@ -24,6 +24,7 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 		"sandwich.txt":  func(w io.Writer, o QueryOptions) error { return Sandwich(w, s, a.Sandwich, a.Trim, o) },
 		"timeline.txt":  func(w io.Writer, o QueryOptions) error { return Timeline(w, s, a.Series, o) },
 		"timeline.csv":  func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, a.Series) },
+		"rise.txt":      func(w io.Writer, o QueryOptions) error { return Rise(w, s, a.Rise, o) },
 		"hist.txt":      func(w io.Writer, o QueryOptions) error { return Hist(w, s, a.Hist, HistParts, o) },
 		"threads.txt":   func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
 		"leaks.txt":     func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },

@@ -12,6 +12,7 @@ import (
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/namesource"
 	"github.com/heaptap/heaptap/internal/owncode"
 	"github.com/heaptap/heaptap/internal/profile"
@@ -38,6 +39,10 @@ type Options struct {
 	Code owncode.Rules
 	// NamesOf says where the names of a file's functions can be had; nil: texts do not say it.
 	NamesOf func(path string, buildID []byte) namesource.Source
+	// Found is what stands out; the report says it after the first numbers.
+	Found []insight.Finding
+	// Recording are the words that name the recording to a command; nil: none are needed.
+	Recording []string
 	// Selection says what a report is of; nil: of the whole recording.
 	Selection *query.Selection
 
@@ -77,6 +82,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 	if !r.p.OnlyCounted() {
 		r.overview()
 	}
+	r.insights()
 	_, first := r.muchMapped()
 	if first {
 		r.mapped()
@@ -102,10 +108,7 @@ func Report(w io.Writer, p *profile.Profile, o Options) error {
 func command(p *profile.Profile, width int) string {
 	var words []string
 	for _, a := range p.Process.Args {
-		if a == "" || strings.ContainsAny(a, " \t\n\"'$\\*?;&|<>()") {
-			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
-		words = append(words, a)
+		words = append(words, shellQuote(a))
 	}
 	if len(words) == 0 {
 		words = []string{p.Process.Exe}
@@ -124,6 +127,14 @@ func command(p *profile.Profile, width int) string {
 		text = shorter(p, words, width)
 	}
 	return cutEnd(text, width)
+}
+
+// shellQuote returns a word as a shell reads it back, in quotes where it needs them.
+func shellQuote(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'$\\*?;&|<>()") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // shorter returns a command that is too long without its program's folder. If that is still too long, and hides what

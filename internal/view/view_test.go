@@ -7,10 +7,25 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/goldentest"
+	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/profile/profiletest"
 	"github.com/heaptap/heaptap/internal/query"
 )
+
+// standOut is what stands out in a made-up program: names come from anyone, and may be long.
+var standOut = []insight.Finding{
+	{Rule: insight.Growth, Place: insight.Place{Function: "grow", File: "/src/a\x1b[31m.c", Line: 7,
+		Name: "std::map<int, std::vector<std::pair<int, int>>>::grow(int, std::vector<std::pair<int, int>>)"},
+		Saves: 5e6, Unit: query.ByteCount, Says: []insight.Part{{Text: " keeps growing: "},
+			{Value: 5000, Unit: insight.Rate}, {Text: " from the start to the end. Never freed: "},
+			{Value: 5e6, Unit: insight.Bytes}, {Text: "."}}, Basis: []insight.Part{{Text: "measured"}},
+		Show: insight.Question{Page: "leaks", Metric: "leaked", Focus: "^grow\x1b$"}},
+	{Rule: insight.Mappings, Place: insight.Place{Name: "V8's heap"}},
+	{Rule: insight.Temporaries, Place: insight.Place{Name: "f"}, Saves: 1.5e9, Unit: query.Nanoseconds,
+		Says: []insight.Part{{Text: " frees "}, {Value: .98, Unit: insight.Share}, {Text: " of its blocks at once."}},
+		Show: insight.Question{Page: "flame", Metric: "temporary", From: 1e9, To: 2500000000, Focus: "^f$"}},
+}
 
 // TestGolden shows the sample in every way. The files are named by the options that made them.
 func TestGolden(t *testing.T) {
@@ -23,6 +38,9 @@ func TestGolden(t *testing.T) {
 		},
 		"report.top1.frames3.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80})
+		},
+		"report.found.width80.txt": func(b *bytes.Buffer, p *profile.Profile) error {
+			return Report(b, p, Options{Top: 1, Frames: 3, Width: 80, Found: standOut, Recording: []string{"a b.htap"}})
 		},
 		"unmatched.txt": func(b *bytes.Buffer, p *profile.Profile) error {
 			profiletest.AddUnmatched(p)

@@ -1,11 +1,12 @@
 // What actions do: keys, the palette and the sheet of keys start them by id.
 import { flameActions } from "./model/flame/actions.ts";
 import { frameActions, Keys, type Action } from "./model/keys.ts";
+import { overviewActions } from "./model/overview.ts";
 import { rowsActions } from "./model/row-actions.ts";
 import { sourceActions } from "./model/source.ts";
 import { timelineActions } from "./model/timeline-moves.ts";
 
-const parts = [frameActions, timelineActions, flameActions, rowsActions, sourceActions];
+const parts = [frameActions, timelineActions, overviewActions, flameActions, rowsActions, sourceActions];
 
 /** The table of all actions. A part of the app adds its rows above. */
 export const allActions: readonly Action[] = parts.flat();

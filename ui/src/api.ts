@@ -30,6 +30,10 @@ export interface Answers {
   threads: Threads;
   /** what was never freed, and what keeps growing */
   leaks: Leaks;
+  /** what stands out: problems in words, what saves most first */
+  insights: Insights;
+  /** which call stacks account for 80 % of the change of live bytes over a range */
+  rise: Rise;
   /** of what the resident set consisted */
   memory: Memory;
   /** the largest static and thread-local variables */
@@ -198,6 +202,23 @@ export interface Parameters {
     hide?: string;
     runtime?: boolean;
     skip?: number;
+    limit?: number;
+  };
+  insights: Record<string, never>;
+  rise: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string;
+    ignore?: string;
+    hide?: string;
+    by?: ByName;
+    rough?: string;
+    fold?: boolean;
     limit?: number;
   };
   memory: {
@@ -658,6 +679,52 @@ export interface InputColumns {
   format: Texts;
 }
 
+export interface InsightColumns {
+  rows: number;
+  rule: Texts;
+  name: Texts;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
+  saves: Numbers;
+  unit: Texts;
+  share: Numbers;
+  text: Texts;
+  basis: Texts;
+  measured: Flags;
+  confidence: Numbers;
+  says: Lists<InsightPartColumns>;
+  how: Lists<InsightPartColumns>;
+  show: InsightQuestionColumns;
+  command: Lists<Texts>;
+  call_stacks: Numbers;
+  stack: PathColumn;
+}
+
+export interface InsightPartColumns {
+  rows: number;
+  part: Texts;
+  value: Numbers;
+  unit: Texts;
+}
+
+export interface InsightQuestionColumns {
+  rows: number;
+  page: Texts;
+  metric: Texts;
+  from: Texts;
+  to: Texts;
+  focus: Texts;
+}
+
+export interface Insights {
+  format_version: number;
+  recording: Recording;
+  insights: InsightColumns;
+  frames: FrameColumns;
+}
+
 export interface LackColumns {
   rows: number;
   what: Texts;
@@ -1035,6 +1102,7 @@ export interface Report {
   merge?: Merge | null;
   counts?: CallCountColumns;
   pools?: PoolColumns;
+  insights: InsightColumns;
   stack_count: number;
   stacks: StackColumns;
   frames: FrameColumns;
@@ -1064,6 +1132,43 @@ export interface ResidentPartColumns {
 export interface ResidentPeak {
   resident_bytes: number;
   time_ns: number;
+}
+
+export interface Rise {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  begin_bytes: number;
+  end_bytes: number;
+  rows: RiseRowColumns;
+  others: RiseOthers;
+}
+
+export interface RiseOthers {
+  groups: number;
+  grown_bytes: number;
+  shrunk_bytes: number;
+}
+
+export interface RiseRowColumns {
+  rows: number;
+  group: GroupColumns;
+  bytes: Numbers;
+  blocks: Numbers;
+  begin_bytes: Numbers;
+  end_bytes: Numbers;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
 }
 
 export interface RowColumns {

@@ -130,13 +130,19 @@ export class App {
     return new Follower<T>(this.#client.lane(`view/${name}`), drags ? this.#client.lane(`brush/${name}`) : undefined);
   }
 
+  /** A part that does not depend on the selection, and whose answer may take long: others are asked first. */
+  later<T>(name: string): Follower<T> {
+    return new Follower<T>(this.#client.lane(`background/${name}`));
+  }
+
   /**
    * Has a part follow the selection, until the returned function is called.
    * @param task what it asks; undefined: nothing, and it shows nothing
    */
   put<T>(part: Follower<T>, task: (selected: Selected) => Task<T> | undefined): () => void {
     return effect(() => {
-      if (this.session.state.value.phase !== "open" || !this.visible.value) return;
+      if (this.session.state.value.phase !== "open") return untracked(() => part.clear()); // a new one asks anew
+      if (!this.visible.value) return;
       const place = this.#place.value;
       const brush = this.brush.value;
       const { recording } = place;

@@ -66,8 +66,36 @@ const answers = {
         unknown: false, function: name, file: `/src/${hostile[(i + 1) % 5]}.cc`, line: 88, module: "/usr/bin/x",
         offset: "",
       },
-      self: { peak: 4_000_000 >> i, "peak-blocks": 9000 },
+      self: { peak: 4_000_000 >> i, bytes: 9e6, allocations: 9000, temporary: 5 },
+      total: { peak: 5_000_000 >> i },
     })),
+    total: { peak: 23_419_863 },
+    more: 7,
+  },
+  insights: {
+    insights: [{
+      rule: "growth", name: hostile[0], file: `/src/${hostile[1]}.cc`, line: 7, module: "/usr/bin/x", saves: 4e6,
+      unit: "bytes", measured: true, confidence: 0.9,
+      says: [{ part: " keeps growing: ", value: 0, unit: "" }, { part: "", value: 4e5, unit: "bytes/s" }],
+      how: [{ part: `measured ${hostile[2]}`, value: 0, unit: "" }],
+      show: { page: "flame", metric: "live", from: "1s", to: "9s", focus: "x" },
+    }],
+  },
+  rise: {
+    range: { begin_ns: 0, span_ns: 19.66 * s }, begin_bytes: 0, end_bytes: 23_419_863,
+    rows: hostile.slice(0, 2).map((name, i) => (
+      { function: name, file: `/src/${hostile[4]}`, line: 88, module: "", bytes: 9_000_000 >> i, blocks: 3 }
+    )),
+    others: { groups: 41, grown_bytes: 9_919_863, shrunk_bytes: 0 },
+  },
+  memory: {
+    time_ns: 19 * s, resident_bytes: 55_000_000,
+    parts: [["live", 23e6], ["slack", 2e6], ["mapped", 20e6], ["files", 9e6], ["rest", 1e6]].map(([kind, bytes]) => (
+      { kind, resident_bytes: bytes, size_bytes: bytes }
+    )),
+    mappings: [],
+    files: [{ file: `/lib/${hostile[2]}.so`, resident_bytes: 5e6, size_bytes: 5e6 }],
+    frames: [],
   },
   process: {
     times_ns: steps.map((i) => i * s * 0.05),
@@ -298,7 +326,9 @@ const tests = {
     special.set("/r/b/process", (_, json) => json(409, error));
     const page = await open("/?recording=b");
     await has(page, answered);
-    assert.equal(await page.getByText("the recording has sums").count(), 2);
+    const places = page.getByText("the recording has sums");
+    await places.nth(1).waitFor();
+    assert.equal(await places.count(), 2);
     special.clear();
     await page.close();
   },

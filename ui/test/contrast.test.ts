@@ -50,7 +50,10 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
         const got = contrast(of(text), of(ground));
         assert.ok(got >= 4.5, `${text} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
       }
-      for (const mark of ["live", "resident", "ribbon", "good"]) {
+      for (const mark of [
+        ...["live", "resident", "ribbon", "good"],
+        ...["mapped", "stacks", "statics", "files", "own"],
+      ]) {
         const got = contrast(of(mark), of(ground));
         assert.ok(got >= 3, `${mark} on ${ground}, theme ${theme}: ${got.toFixed(2)}`);
       }

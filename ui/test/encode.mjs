@@ -1,6 +1,7 @@
-const tables = ["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"].concat(
-  ["frames", "pages", "nodes", "calls"],
-);
+const tables = [
+  ...["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"],
+  ...["frames", "pages", "nodes", "calls", "insights", "parts", "mappings", "files"],
+];
 /** Fields of objects that rows share. */
 const shared = ["thread"];
 
@@ -41,7 +42,7 @@ export function columns(answer) {
   const fields = (rows) =>
     Object.fromEntries(Object.keys(rows[0] ?? {}).map((name) => [name, column(rows.map((row) => row[name]), name)]));
   const value = (v, name) => {
-    if (tables.includes(name)) return { rows: v.length, columns: fields(v) };
+    if (tables.includes(name) && Array.isArray(v)) return { rows: v.length, columns: fields(v) };
     if (typeof v !== "object" || v === null || Array.isArray(v)) return v;
     return Object.fromEntries(Object.entries(v).map(([name, of]) => [name, value(of, name)]));
   };

@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { find } from "../src/model/answers.ts";
 import { commandOf } from "../src/model/commands.ts";
 import { queryOf } from "../src/net/ask.ts";
-import { Fault } from "../src/net/fault.ts";
-import { askFirstAnswer, askRuns, endOf } from "../src/net/questions.ts";
+import { askRuns, endOf } from "../src/net/questions.ts";
 import { columns } from "./encode.mjs";
 
 /** A program as the API lists it. */
@@ -68,120 +67,6 @@ test("runs are lists of programs, each with its parent", async () => {
     "heaptap report --process 10 '/r/it'\\''s.htap'",
     undefined,
   ]);
-});
-
-const unknown = false;
-
-const answers: Record<string, object> = {
-  about: { sampled: false, merged: false, lacks: [{ what: "addresses", why: "not recorded", flag: "--addresses" }] },
-  report: {
-    recording: { damage: ["block 7 is damaged"], complete: false },
-    lost_events: 1200,
-    truncated_stacks: 1,
-    totals: { events: 20, bytes: 1000, allocations: 10 },
-    temporary: { allocations: null },
-    peak: { bytes: 500, blocks: 5, time_ns: 2e9 },
-    leaked: { bytes: 50, blocks: 1 },
-    resident: null,
-    samples: { peak_rss_bytes: 4096, peak_rss_time_ns: 1e9 },
-  },
-  function: {
-    rows: [
-      { group: { unknown, function: "f", module: "/bin/x", offset: "" }, self: { peak: 300, "peak-blocks": 3 } },
-      { group: { unknown, function: "", module: "/bin/x", offset: "0x12" }, self: { peak: 200, "peak-blocks": 2 } },
-      { group: { unknown: true, function: "", module: "", offset: "" }, self: { peak: 100, "peak-blocks": 1 } },
-      { group: { unknown, function: "main", module: "/bin/x", offset: "" }, self: { peak: 0, "peak-blocks": 0 } },
-    ],
-  },
-  line: {
-    rows: [
-      { group: { function: "f", file: "/y.cc", line: 1, module: "/bin/y" }, self: { peak: 250, "peak-blocks": 1 } },
-      { group: { function: "f", file: "/src/f.cc", line: 8, module: "/bin/x" }, self: { peak: 200, "peak-blocks": 1 } },
-      { group: { function: "f", file: "/src/f.cc", line: 9, module: "/bin/x" }, self: { peak: 100, "peak-blocks": 2 } },
-    ],
-  },
-};
-
-/** The question of a path; of a table, what it is by. */
-function questionOf(path: string): string {
-  const [, question = "", query = ""] = /^r\/[^/]*\/(\w+)(.*)/.exec(path) ?? [];
-  return question === "top" ? (new URLSearchParams(query).get("by") ?? "") : question;
-}
-
-test("the first answer is put together from several questions, one after the other", async () => {
-  const asked: string[] = [];
-  let running = 0;
-  const first = await askFirstAnswer(async (path) => {
-    assert.equal(++running, 1);
-    await Promise.resolve();
-    running--;
-    assert.ok(path.startsWith("r/a%2Fb/"), path);
-    const question = questionOf(path);
-    asked.push(question);
-    assert.equal(path.includes("fold=true"), path.includes("/top?"), path);
-    return columns(answers[question] ?? assert.fail(path));
-  }, "a/b");
-  assert.deepEqual(asked, ["about", "report", "function", "line"]);
-  const { tookMs, ...rest } = first;
-  assert.ok(tookMs >= 0);
-  assert.deepEqual(rest, {
-    basis: "exact",
-    live: { bytes: 500, atNs: 2e9, blocks: 5 },
-    resident: { bytes: 4096, atNs: 1e9 },
-    leaked: { bytes: 50, blocks: 1 },
-    allocated: { bytes: 1000, allocations: 10 },
-    temporary: undefined,
-    holders: { value: [
-      { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x", bytes: 300, blocks: 3 },
-      { name: "x+0x12", file: "", line: 0, module: "/bin/x", bytes: 200, blocks: 2 },
-      { name: "libraries alone, or unknown", file: "", line: 0, module: "", bytes: 100, blocks: 1 },
-    ] },
-    gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],
-    warnings: [
-      "block 7 is damaged",
-      "The recording has no end: the recorder was stopped, or still writes it.",
-      "1,200 events were lost: numbers are too low.",
-      "1 call stack was cut: its outermost frames are missing.",
-    ],
-  });
-});
-
-test("what a recording does not have is missing, and the rest is there", async () => {
-  const refused = new Fault("refused", "calls were only counted", "top");
-  const answer = async (path: string) => {
-    const question = questionOf(path);
-    if (question === "function") throw refused;
-    return columns(answers[question] ?? {});
-  };
-  const first = await askFirstAnswer(answer, "a");
-  assert.deepEqual([first.holders, first.live?.bytes], [{ fault: refused }, 500]);
-  const gone = new Fault("unreachable", "heaptap does not answer", "top");
-  const failing = (path: string) => (path.includes("/top") ? Promise.reject(gone) : answer(path));
-  await assert.rejects(askFirstAnswer(failing, "a"), gone);
-});
-
-test("of counted calls only the allocations are known", async () => {
-  const counts = [
-    { function: "malloc", frees: false, calls: 3, bytes: 300 },
-    { function: "free", frees: true, calls: 2, bytes: 0 },
-    { function: "calloc", frees: false, calls: 1, bytes: 50 },
-  ];
-  const report = { ...answers["report"], totals: { events: 0, bytes: 0, allocations: 0 }, counts };
-  const ask = async (path: string) => columns(path.includes("/report") ? report : (answers["about"] ?? {}));
-  const first = await askFirstAnswer(ask, "a");
-  assert.equal(first.basis, "counted");
-  assert.deepEqual(first.allocated, { bytes: 350, allocations: 4 });
-  assert.deepEqual([first.live, first.leaked, first.temporary], [undefined, undefined, undefined]);
-  assert.ok("fault" in first.holders && first.holders.fault.message === "addresses: not recorded");
-});
-
-test("estimates and sums are marked as such", async () => {
-  const about = { ...answers["about"], sampled: true, merged: true };
-  const first = await askFirstAnswer(async (path) => {
-    const question = questionOf(path);
-    return columns(question === "about" ? about : (answers[question] ?? {}));
-  }, "a");
-  assert.deepEqual([first.basis, first.live?.atNs], ["estimated", undefined]);
 });
 
 test("queries repeat what has several values", () => {

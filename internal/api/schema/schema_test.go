@@ -113,6 +113,7 @@ var more = map[string][]string{
 	"source":   {"function=parse", "file=0", "file=0&line=3"},
 	"regions":  {"sort=highest"},
 	"memory":   {"at=50%25"},
+	"rise":     {"from=10%25&to=90%25&limit=2", "by=thread", "rough=pixel"},
 }
 
 // recordings returns the ids of the recordings that matter, by run.

@@ -36,6 +36,7 @@ type Answers struct {
 	Sides    *query.SandwichOutline // the same
 	Series   *query.Series
 	Hist     *query.Histogram
+	Rise     *query.Rise // of call stacks, two at most
 	Threads  *query.ThreadTables
 	Leaks    *query.LeakTables // with suppressions, of which one applies
 }
@@ -68,6 +69,8 @@ func Ask(t *testing.T, s *query.Source, steps int) *Answers {
 	a.Sandwich = a.Sides.Tree()
 	a.Series, err = query.Develop(ctx, s, &query.Query{By: query.ByStack, Metrics: []query.Metric{query.Peak}},
 		steps, 2)
+	must(err)
+	a.Rise, err = query.Explain(ctx, s, &query.Query{By: query.ByStack, Range: &query.Range{From: 4, To: 1 << 30}}, 2)
 	must(err)
 	a.Hist, err = query.Distribute(ctx, s, &query.Query{})
 	must(err)

@@ -50,16 +50,6 @@ export interface Peak {
   atNs: number | undefined;
 }
 
-/** A function with what it holds at the peak. */
-export interface Holder {
-  name: string;
-  file: string;
-  line: number;
-  module: string;
-  bytes: number;
-  blocks: number;
-}
-
 /** A question that the recording cannot answer. */
 export interface Gap {
   question: string;
@@ -70,21 +60,3 @@ export interface Gap {
 
 /** A part of an answer, or why the recording does not have it: counted and merged recordings lack some. */
 export type Part<T> = { value: T } | { fault: Fault };
-
-/** The first answer about a recording. */
-export interface FirstAnswer {
-  /** From what the numbers come; of counted calls, only those of allocations are known. */
-  basis: "exact" | "estimated" | "counted";
-  live: (Peak & { blocks: number }) | undefined;
-  resident: Peak | undefined;
-  /** What was live at the end. */
-  leaked: { bytes: number; blocks: number } | undefined;
-  allocated: { bytes: number; allocations: number };
-  /** Temporary allocations; undefined if they are not known. */
-  temporary: number | undefined;
-  holders: Part<Holder[]>;
-  gaps: Gap[];
-  /** What is wrong with the recording: lost events, damage, cut stacks. */
-  warnings: string[];
-  tookMs: number;
-}

@@ -1,94 +1,14 @@
 // The questions that the page asks, and what it makes of the answers.
-import type {
-  About,
-  Answers,
-  CallCountColumns,
-  MetricName,
-  Parameters,
-  Report,
-  RunProgramColumns,
-  Session,
-  Top,
-} from "../api.ts";
+import type { Answers, Report, RunProgramColumns, Session } from "../api.ts";
 import { decode } from "../columns.ts";
-import type { FirstAnswer, Gap, Holder, Part, Peak, Recording, Run } from "../model/answers.ts";
-import type { Values } from "../model/commands.ts";
+import type { Gap, Peak, Recording, Run } from "../model/answers.ts";
 import { plural } from "../model/format.ts";
 import { base } from "../model/names.ts";
-import { pathOf } from "./ask.ts";
-import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
 
 /** Lists the recordings, and what cannot be read. */
 export async function askRuns(ask: Ask): Promise<Run[]> {
   return runsOf(decode<Session>(await ask("session")).answer);
-}
-
-/** Asks for the first answer about a recording. */
-export async function askFirstAnswer(ask: Ask, recording: string): Promise<FirstAnswer> {
-  const begin = performance.now();
-  const put = async <Q extends keyof Parameters>(question: Q, parameters: Parameters[Q]): Promise<Answers[Q]> => {
-    return decode<Answers[Q]>(await ask(pathOf(recording, question, parameters as Values))).answer;
-  };
-  const about = await put("about", {});
-  const report = await put("report", { top: 0 });
-  const counted = report.totals.events === 0 ? report.counts : undefined;
-  if (counted && counted.rows > 0) return { ...ofCounts(about, report, counted), tookMs: performance.now() - begin };
-  const metric: MetricName[] = ["peak", "peak-blocks"];
-  // Frames that only pass memory on are left out: what they allocate is their callers'. The server knows them.
-  const most = { metric, self: true, fold: true };
-  const holders = await part(async () => {
-    const functions = await put("top", { ...most, by: "function", limit: 5 });
-    return holdersOf(functions, await put("top", { ...most, by: "line", limit: 200 }));
-  });
-  const { peak, leaked, totals } = report;
-  return {
-    basis: about.sampled ? "estimated" : "exact",
-    live: { bytes: peak.bytes, atNs: about.merged ? undefined : peak.time_ns, blocks: peak.blocks },
-    resident: residentPeak(report),
-    leaked: { bytes: leaked.bytes, blocks: leaked.blocks },
-    allocated: { bytes: totals.bytes, allocations: totals.allocations },
-    temporary: report.temporary.allocations ?? undefined,
-    holders,
-    gaps: gapsOf(about.lacks),
-    warnings: warningsOf(report),
-    tookMs: performance.now() - begin,
-  };
-}
-
-/** The answer about a recording of counted calls, which knows no blocks and no call stacks. */
-function ofCounts(about: About, report: Report, counts: CallCountColumns): Omit<FirstAnswer, "tookMs"> {
-  const gaps = gapsOf(about.lacks);
-  const [gap] = gaps;
-  const why = gap ? `${gap.question}: ${gap.why}` : "calls were only counted";
-  const fault = new Fault("refused", why, "about", gap?.remedy ? `record with ${gap.remedy}` : "");
-  const allocated = { bytes: 0, allocations: 0 };
-  for (let i = 0; i < counts.rows; i++) {
-    if (counts.frees[i] === 1) continue;
-    allocated.bytes += counts.bytes[i] ?? 0;
-    allocated.allocations += counts.calls[i] ?? 0;
-  }
-  return {
-    basis: "counted",
-    live: undefined,
-    resident: residentPeak(report),
-    leaked: undefined,
-    allocated,
-    temporary: undefined,
-    holders: { fault },
-    gaps,
-    warnings: warningsOf(report),
-  };
-}
-
-/** A part of an answer: what the server refuses to answer about this recording is no fault of the rest. */
-async function part<T>(ask: () => Promise<T>): Promise<Part<T>> {
-  try {
-    return { value: await ask() };
-  } catch (thrown) {
-    if (thrown instanceof Fault && thrown.kind === "refused") return { fault: thrown };
-    throw thrown;
-  }
 }
 
 export function runsOf(session: Session): Run[] {
@@ -184,46 +104,19 @@ export function endOf(running: boolean, known: boolean, signal: number, status: 
 }
 
 /** The peak of the resident set: as the kernel counted it where heaptap read it, else of the samples. */
-function residentPeak(report: Report): Peak | undefined {
+export function residentPeak(report: Report): Peak | undefined {
   const read = report.resident?.peak;
   if (read) return { bytes: read.resident_bytes, atNs: read.time_ns };
   const { peak_rss_bytes: bytes, peak_rss_time_ns: atNs } = report.samples;
   return bytes === null || atNs === null ? undefined : { bytes, atNs };
 }
 
-/** The functions with the most; beside each, its line that has the most, if that is among the lines. */
-function holdersOf({ rows: functions }: Top, { rows: lines }: Top): Holder[] {
-  const key = (function_: string, module: string) => JSON.stringify([function_, module]);
-  const lineOf = new Map<string, number>(); // the first row of a function, which has the most
-  for (let i = 0; i < lines.rows; i++) {
-    const of = key(lines.group.function.at(i), lines.group.module.at(i));
-    if (!lineOf.has(of)) lineOf.set(of, i);
-  }
-  const holders = Array.from({ length: functions.rows }, (_, i) => {
-    const name = functions.group.function.at(i);
-    const module = functions.group.module.at(i);
-    const line = name === "" ? -1 : (lineOf.get(key(name, module)) ?? -1);
-    return {
-      name: functions.group.unknown[i] === 1 ? foldedAway : name || placeOf(module, functions.group.offset.at(i)),
-      file: lines.group.file.at(line),
-      line: lines.group.line[line] || 0,
-      module,
-      bytes: functions.self["peak"]?.[i] || 0,
-      blocks: functions.self["peak-blocks"]?.[i] || 0,
-    };
-  });
-  return holders.filter(({ bytes }) => bytes > 0);
-}
-
-/** The name of what has no frame but those that are left out, or none at all. */
-const foldedAway = "libraries alone, or unknown";
-
 /** What stands for the name of a function that is not known: python3.11+0x4fea6a. */
-function placeOf(module: string, offset: string): string {
+export function placeOf(module: string, offset: string): string {
   return module !== "" && offset !== "" ? `${base(module)}+${offset}` : "unknown function";
 }
 
-function gapsOf(lacks: Answers["about"]["lacks"]): Gap[] {
+export function gapsOf(lacks: Answers["about"]["lacks"]): Gap[] {
   return Array.from({ length: lacks.rows }, (_, i) => ({
     question: lacks.what.at(i),
     why: lacks.why.at(i),

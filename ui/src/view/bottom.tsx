@@ -16,14 +16,16 @@ export function Bottom({ app }: { app: App }) {
     <footer class="bottom">
       {asked && <How asked={asked} sampled={about?.sampled ?? false} />}
       {asked && chosen && <Same app={app} asked={asked} {...chosen} />}
-      {about && (
-        <span class="quiet end wide">
-          {shortCount(about.events)} events · {plural(about.stacks, "call stack")}
-          {chosen && chosen.recording.lost > 0 && (
-            <span class="wrong"> · {plural(chosen.recording.lost, "event")} lost</span>
-          )}
-        </span>
-      )}
+      <span class="quiet end wide">
+        {about && (
+          <>
+            {shortCount(about.events)} events · {plural(about.stacks, "call stack")}
+            {chosen && chosen.recording.lost > 0 && (
+              <span class="wrong"> · {plural(chosen.recording.lost, "event")} lost</span>
+            )}
+          </>
+        )}
+      </span>
     </footer>
   );
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import type { App } from "../app.ts";
-import { formatPlace, type Place } from "../model/place.ts";
+import type { Place } from "../model/place.ts";
+import { PlaceLink } from "./place-link.tsx";
 
-/** A link to a place. It is a real one: it can be copied, and opened in another tab. */
+/** A link to a place of the app. */
 export function Link(props: {
   app: App;
   to: Place;
@@ -11,20 +12,6 @@ export function Link(props: {
   title?: string;
   children: ComponentChildren;
 }) {
-  const follow = (event: MouseEvent) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    props.app.go(props.to);
-  };
-  return (
-    <a
-      class={props.class}
-      title={props.title}
-      href={formatPlace(props.to)}
-      aria-current={props.current ? "page" : undefined}
-      onClick={follow}
-    >
-      {props.children}
-    </a>
-  );
+  const { app, ...rest } = props;
+  return <PlaceLink {...rest} go={(to) => app.go(to)} />;
 }

@@ -31,6 +31,19 @@ export function usePart<T>(
   return part;
 }
 
+/** A part that does not depend on the selection, and whose answer may take long. */
+export function useLaterPart<T>(app: App, name: string, task: (selected: Selected) => Task<T>): Follower<T> {
+  const part = useMemo(() => app.later<T>(name), [app, name]);
+  useEffect(() => {
+    const stop = app.put(part, task);
+    return () => {
+      stop();
+      part.clear();
+    };
+  }, [part]);
+  return part;
+}
+
 /** The main part of a page: the bottom line shows its question. */
 export function useMainPart<Q extends QuestionName, T>(
   app: App,

@@ -1,180 +1,209 @@
-// The first answer about a recording: its curve, its peaks, and which functions hold the most at the peak.
+// The overview: the figures of a recording, what stands out, why live memory rose, of what the resident set consisted,
+// and which functions have the most.
+import { useComputed } from "@preact/signals";
 import type { App } from "../../app.ts";
-import type { FirstAnswer, Gap, Holder, Part, Peak } from "../../model/answers.ts";
-import { count, duration, percent, plural, shortCount } from "../../model/format.ts";
-import { base, location, visible } from "../../model/names.ts";
-import { Bone, Figure, Size } from "../figures.tsx";
-import { Name } from "../name.tsx";
-import { Answered, usePart } from "../part.tsx";
-import { EmptyBox, Refusal } from "../states.tsx";
-import { askFirstAnswer } from "../../net/questions.ts";
+import type { Recording, Run } from "../../model/answers.ts";
+import { duration } from "../../model/format.ts";
+import { visible } from "../../model/names.ts";
+import {
+  explanation,
+  mostLabels,
+  mostMetric,
+  nextMetric,
+  placeOfInsight,
+  signed,
+  waterfall,
+  type Code,
+  type Insight,
+  type Most,
+  type Resident,
+  type Rise,
+} from "../../model/overview.ts";
+import { taskOf } from "../../net/ask.ts";
+import {
+  figuresOf,
+  insightsQuestion,
+  memoryQuestion,
+  mostQuestion,
+  placeKey,
+  placesQuestion,
+  riseQuestion,
+  type Places,
+} from "../../net/overview.ts";
+import { Size } from "../figures.tsx";
+import { Answered, useActions, useLaterPart, useMainPart, usePart } from "../part.tsx";
+import { FigureRow } from "../parts/figures.tsx";
+import { InsightList, insightsSkeleton } from "../parts/insights.tsx";
+import { MostChoice, MostTable, mostSkeleton } from "../parts/most.tsx";
+import { ProcessTree } from "../parts/processes.tsx";
+import { ResidentBar, residentSkeleton } from "../parts/resident.tsx";
+import { RiseWaterfall, waterfallSkeleton } from "../parts/waterfall.tsx";
+import { Gaps, Warnings } from "../parts/warnings.tsx";
+import { EmptyBox, FaultBox } from "../states.tsx";
 
 export function Overview({ app }: { app: App }) {
-  const part = usePart(app, "overview", ({ recording }) => ({
-    base: recording,
-    key: "overview",
-    run: (ask) => askFirstAnswer(ask, recording),
-  }));
+  const figures = useComputed(() => {
+    const about = app.about.shown.value?.value;
+    const report = app.report.shown.value?.value;
+    return about && report && figuresOf(about, report);
+  }).value;
+  const failed = app.about.wait.value;
+  const chosen = app.chosen;
   return (
-    <Answered part={part} skeleton={<Content answer={undefined} />}>
-      {(answer) => <Content answer={answer} />}
-    </Answered>
-  );
-}
-
-/** The figures and tables; without an answer, their skeleton. */
-function Content({ answer: a }: { answer: FirstAnswer | undefined }) {
-  return (
-    <>
-      {a && a.warnings.length > 0 && (
-        <ul class="warnings wrong" aria-label="warnings">
-          {a.warnings.map((text) => (
-            <li key={text} style={{ display: "block" }}>
-              <bdi>{text}</bdi>
-            </li>
-          ))}
-        </ul>
+    <div class="part overview">
+      {failed?.phase === "failed" && <FaultBox fault={failed.fault} retry={() => app.about.retry()} />}
+      {figures && <Warnings warnings={figures.warnings} />}
+      <div class="first">
+        <FigureRow figures={figures} />
+        <Answered part={app.report} skeleton={null}>
+          {() => null}
+        </Answered>
+      </div>
+      {!figures?.counted && (
+        <>
+          <Insights app={app} />
+          <div class="pair">
+            <RisePart app={app} />
+            <ResidentPart app={app} />
+          </div>
+          <MostPart app={app} />
+        </>
       )}
-      <dl class="figures">
-        <Figure
-          label="peak resident"
-          value={a && sizeOf(a.resident)}
-          note={a && (a.resident ? when(a.resident) : "not measured")}
-        />
-        <Figure
-          label="peak live"
-          value={a && sizeOf(a.live)}
-          note={a && (a.live ? <Count before={`${when(a.live)}, `} n={a.live.blocks} noun="block" /> : unknown)}
-        />
-        <Figure
-          label="live at the end"
-          value={a && sizeOf(a.leaked)}
-          note={a && (a.leaked ? <Count n={a.leaked.blocks} noun="block" /> : unknown)}
-        />
-        <Figure
-          label="allocated in all"
-          value={a && <Size bytes={a.allocated.bytes} />}
-          note={a && <Count n={a.allocated.allocations} noun="allocation" />}
-        />
-        <Figure
-          label="temporary"
-          value={a && (a.temporary === undefined ? "–" : percent(a.temporary, a.allocated.allocations))}
-          note={a && (a.temporary === undefined ? unknown : <Count n={a.temporary} noun="allocation" />)}
-        />
-      </dl>
-      <section>
-        <h2>
-          Most live at the peak
-          {a?.live && (
-            <span class="quiet">
-              of <Size bytes={a.live.bytes} />, by function
-            </span>
-          )}
-        </h2>
-        {a ? <Holders part={a.holders} total={a.live?.bytes ?? 0} /> : skeletonRows}
-      </section>
-      {a && a.gaps.length > 0 && (
+      {chosen && chosen.run.recordings.length > 1 && <Processes app={app} {...chosen} />}
+      {figures && figures.gaps.length > 0 && (
         <section>
           <h2>What this recording cannot answer</h2>
-          <ul class="missing">
-            {a.gaps.map((gap) => (
-              <GapLine key={gap.question} gap={gap} />
-            ))}
-          </ul>
+          <Gaps gaps={figures.gaps} />
         </section>
       )}
-    </>
+    </div>
   );
 }
 
-const unknown = "not known";
-
-function sizeOf(value: { bytes: number } | undefined) {
-  return value ? <Size bytes={value.bytes} /> : "–";
+/** What the pointer and the reader choose, as the app takes it. */
+function pointing(app: App) {
+  return {
+    hover: (code: Code | undefined) => {
+      app.hovered.value = code && code.name !== "" ? { function: code.name, module: code.module } : undefined;
+    },
+    pick: (code: Code) => app.change({ picked: [code.name] }),
+  };
 }
 
-function when(peak: Peak): string {
-  return peak.atNs === undefined ? "sum of the processes" : `after ${duration(peak.atNs)}`;
-}
-
-/** A count in few characters; its hint has the exact one. */
-function Count({ before, n, noun }: { before?: string; n: number; noun: string }) {
-  const exact = plural(n, noun);
+function Insights({ app }: { app: App }) {
+  const part = useLaterPart<Insight[]>(app, "insights", ({ recording }) => taskOf(recording, insightsQuestion));
+  const recording = app.place.value.recording ?? "";
+  const most = part.shown.value?.value[0];
+  useActions(app, most ? { "overview.show": () => app.go(placeOfInsight(recording, most)) } : {});
   return (
-    <span title={exact}>
-      {before}
-      {n < 10_000 ? exact : `${shortCount(n)} ${noun}s`}
-    </span>
+    <section class="standing">
+      <h2>What stands out</h2>
+      <Answered part={part} skeleton={insightsSkeleton}>
+        {(insights) => <InsightList recording={recording} insights={insights} go={(to) => app.go(to)} />}
+      </Answered>
+    </section>
   );
 }
 
-const skeletonRows = ["80%", "64%", "70%", "58%", "66%"].map((width) => (
-  <p key={width} style={{ padding: "8px" }}>
-    <Bone width={width} />
-  </p>
-));
-
-function Holders({ part, total }: { part: Part<Holder[]>; total: number }) {
-  if ("fault" in part) return <Refusal fault={part.fault} />;
-  const holders = part.value;
-  if (holders.length === 0) {
-    return <EmptyBox why="Nothing was live: the program allocated nothing while it was recorded." />;
-  }
-  const largest = holders.reduce((max, h) => Math.max(max, h.bytes), 1);
+function RisePart({ app }: { app: App }) {
+  const part = usePart<Rise>(app, "rise", ({ recording, filters, rough }) => {
+    const ranged = filters.from !== undefined || filters.to !== undefined;
+    return taskOf(recording, riseQuestion(ranged ? filters : { ...filters, to: "peak" }, rough));
+  });
+  const { from, to } = app.place.value;
+  const ranged = from !== undefined || to !== undefined || app.brush.value !== undefined;
+  const rise = part.shown.value?.value;
+  const fell = rise !== undefined && rise.end < rise.begin;
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">function</th>
-          <th scope="col" class="number">
-            live
-          </th>
-          <td class="wide" aria-hidden="true" />
-          <th scope="col" class="number">
-            share
-          </th>
-          <th scope="col" class="number wide">
-            blocks
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {holders.map((h, i) => (
-          <tr key={i}>
-            <td>
-              <Name text={h.name} />
-              <div class="quiet" title={visible(h.file || h.module).slice(0, 1000)}>
-                <Name text={location(h.file, h.line) || base(h.module) || "unknown"} limit={60} />
-              </div>
-            </td>
-            <td class="number">
-              <Size bytes={h.bytes} />
-            </td>
-            <td class="bar wide" aria-hidden="true">
-              <i style={{ width: `${(100 * h.bytes) / largest}%` }} />
-            </td>
-            <td class="number">{percent(h.bytes, total)}</td>
-            <td class="number wide">{count(h.blocks)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function GapLine({ gap }: { gap: Gap }) {
-  return (
-    <li>
-      <span>{gap.question}</span>
-      <span class="quiet">
-        {gap.why}
-        {gap.remedy && (
+    <section>
+      <h2>
+        {ranged ? `Explain this ${fell ? "fall" : "rise"}` : "What rose to the peak"}
+        {rise && (
+          <span class="quiet">
+            {rise.beginNs <= 0 ? "start" : duration(rise.beginNs)} – {duration(rise.endNs)} ·{" "}
+            {signed(rise.end - rise.begin)}
+          </span>
+        )}
+      </h2>
+      <Answered part={part} skeleton={waterfallSkeleton}>
+        {(answer) => (
           <>
-            {" · record with "}
-            <code>{gap.remedy}</code>
+            <p class="quiet sum">{explanation(answer, waterfall(answer).explained) || "\u00a0"}</p>
+            <RiseWaterfall rise={answer} {...pointing(app)} />
           </>
         )}
-      </span>
-    </li>
+      </Answered>
+    </section>
+  );
+}
+
+function ResidentPart({ app }: { app: App }) {
+  const part = usePart<Resident | undefined>(app, "memory", ({ recording, place, filters }) =>
+    taskOf(recording, memoryQuestion(place.at ?? filters.to)),
+  );
+  const shown = part.shown.value?.value;
+  const moment = app.place.value.at ?? app.place.value.to;
+  return (
+    <section>
+      <h2>
+        {moment === undefined ? "Resident memory at its most" : `Resident memory at ${visible(moment).slice(0, 40)}`}
+        {shown && (
+          <span class="quiet" title="of the reading nearest to that moment">
+            read after {duration(shown.atNs)} · <Size bytes={shown.bytes} />, adds up
+          </span>
+        )}
+      </h2>
+      <Answered part={part} skeleton={residentSkeleton}>
+        {(resident) =>
+          resident ? (
+            <ResidentBar resident={resident} />
+          ) : (
+            <EmptyBox why="It was never read: the process ran for too short a time, or the recording has only sums." />
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+function MostPart({ app }: { app: App }) {
+  const part = useMainPart<"top", Most>(app, "most", ({ place, filters, rough }) =>
+    mostQuestion(mostMetric(place), filters, place.unfolded, rough),
+  );
+  const places = usePart<Places>(app, "places", ({ recording, place, filters, rough }) =>
+    taskOf(recording, placesQuestion(mostMetric(place), filters, place.unfolded, rough)),
+  ).shown.value?.value;
+  const place = app.place.value;
+  const metric = mostMetric(place);
+  useActions(app, { "overview.metric": () => app.change({ metric: [nextMetric(metric)] }) });
+  const shown = part.shown.value?.value;
+  const placeOf = (code: Code) => places?.get(placeKey(code.name, code.module)) ?? code;
+  return (
+    <section class="most">
+      <h2>
+        Most {mostLabels[metric]}
+        <span class="quiet">{place.unfolded ? "by function" : "own functions first"}</span>
+        {shown && shown.more > 0 && (
+          <span class="quiet">
+            {shown.rows.length} of {shown.rows.length + shown.more}
+          </span>
+        )}
+      </h2>
+      <MostChoice metric={metric} choose={(name) => app.change({ metric: [name] })} />
+      <Answered part={part} skeleton={mostSkeleton}>
+        {(most) => (
+          <MostTable most={most} placeOf={placeOf} picked={place.picked.at(-1)} {...pointing(app)} />
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function Processes({ app, run, recording }: { app: App; run: Run; recording: Recording }) {
+  return (
+    <section>
+      <h2>Programs of this run</h2>
+      <ProcessTree run={run} recording={recording} go={(to) => app.go(to)} />
+    </section>
   );
 }
