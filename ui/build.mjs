@@ -30,6 +30,8 @@ async function bundle() {
     absWorkingDir: here,
     entryPoints: { app: "src/main.tsx", style: "src/style.css", "flame-worker": "src/worker/flame.ts" },
     bundle: true,
+    splitting: true, // pages are files of their own, and share what they have in common
+    chunkNames: "[name]-[hash]",
     minify: true,
     format: "esm",
     target: ["es2022", "chrome111", "firefox113", "safari16.4"],

@@ -45,11 +45,18 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// TestSize: the app loads at once.
+// What a script imports before it runs, and what when it needs it.
+var (
+	static  = regexp.MustCompile(`(?:from|import)"\./([\w.-]+\.js)"`)
+	dynamic = regexp.MustCompile(`import\("\./([\w.-]+\.js)"\)`)
+)
+
+// TestSize: each page is there at once. Its scripts are that of the app, its own, and what these import; other pages'
+// come when nothing else is to be done.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	const most, mostCompressed = 250_000, 85_000
-	size, compressed := 0, countingWriter(0)
+	contents := map[string][]byte{}
 	for _, path := range filesBelow(t, "dist") {
 		if filepath.Ext(path) != ".js" {
 			continue
@@ -58,18 +65,55 @@ func TestSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		size += len(content)
-		w := gzip.NewWriter(&compressed)
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
+		contents[filepath.Base(path)] = content
+	}
+	var needs func(name string, found map[string]bool)
+	needs = func(name string, found map[string]bool) {
+		if found[name] {
+			return
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
+		if contents[name] == nil {
+			t.Fatalf("%s is imported, and not there", name)
+		}
+		found[name] = true
+		for _, m := range static.FindAllSubmatch(contents[name], -1) {
+			needs(string(m[1]), found)
 		}
 	}
-	t.Logf("JavaScript: %d bytes, compressed %d", size, compressed)
-	if size == 0 || size > most || compressed > mostCompressed {
-		t.Errorf("JavaScript has %d bytes, compressed %d: at most %d and %d", size, compressed, most, mostCompressed)
+	sizes := func(names map[string]bool) (size, compressed countingWriter) {
+		for name := range names {
+			w := gzip.NewWriter(&compressed)
+			if _, err := w.Write(contents[name]); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			size += countingWriter(len(contents[name]))
+		}
+		return size, compressed
+	}
+	all := map[string]bool{}
+	for name := range contents {
+		all[name] = true
+	}
+	size, compressed := sizes(all)
+	t.Logf("all JavaScript: %d bytes, compressed %d", size, compressed)
+	pages := dynamic.FindAllSubmatch(contents["app.js"], -1)
+	if len(pages) < 6 {
+		t.Fatalf("app.js imports %d pages", len(pages))
+	}
+	for _, m := range pages {
+		page := string(m[1])
+		found := map[string]bool{}
+		needs("app.js", found)
+		needs(page, found)
+		size, compressed := sizes(found)
+		t.Logf("%s: %d bytes, compressed %d", page, size, compressed)
+		if size > most || compressed > mostCompressed {
+			t.Errorf("%s needs %d bytes, compressed %d: at most %d and %d", page, size, compressed, most,
+				mostCompressed)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ var Questions = []Question{
 			grouped(query.ByFunction, 0, query.Peak)(a)
 			a.Threshold = "1%"
 		}},
-	{Name: "change", Text: "what differs between the moments from and to, by call stack: what explains a rise",
+	{Name: "change", Text: "what differs between the moments from and to, by call stack: as heaptap diff",
 		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
 		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",

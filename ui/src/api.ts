@@ -16,7 +16,7 @@ export interface Answers {
   top: Top;
   /** the call tree; with of, the callers and the callees of functions */
   tree: Tree | Sandwich;
-  /** what differs between the moments from and to, by call stack: what explains a rise */
+  /** what differs between the moments from and to, by call stack: as heaptap diff */
   change: Difference;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;

@@ -4,16 +4,31 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { Bottom } from "./bottom.tsx";
+import { pageNames, type PageName } from "../model/place.ts";
+import { Lazy } from "./lazy.tsx";
 import { Left } from "./left.tsx";
 import { pages } from "./pages.ts";
 import { Right } from "./right.tsx";
 import { TimelineOfApp } from "./timeline-part.tsx";
 
+const views = Object.fromEntries(pageNames.map((name) => [name, new Lazy(pages[name].load)])) as Readonly<
+  Record<PageName, Lazy<{ app: App }>>
+>;
+
+/** Loads the pages that the reader has not opened yet, while nothing else happens. */
+async function loadAll(): Promise<void> {
+  for (const name of pageNames) await views[name].load();
+}
+
 export function Frame({ app }: { app: App }) {
   const { page, recording } = app.place.value;
-  const { View } = pages[page];
+  const { View } = views[page];
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadAll(), 2000);
+    return () => clearTimeout(timer);
+  }, []);
   useEffect(() => {
     left.value = false;
   }, [page, recording]);

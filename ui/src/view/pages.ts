@@ -3,25 +3,22 @@ import type { ComponentType } from "preact";
 import type { App } from "../app.ts";
 import type { MetricName } from "../api.ts";
 import type { PageName } from "../model/place.ts";
-import { Flame } from "./pages/flame.tsx";
-import { Leaks } from "./pages/leaks.tsx";
-import { Overview } from "./pages/overview.tsx";
-import { Source } from "./pages/source.tsx";
-import { Table } from "./pages/table.tsx";
-import { Tree } from "./pages/tree.tsx";
+
+type View = ComponentType<{ app: App }>;
 
 export interface PageKind {
   title: string;
-  View: ComponentType<{ app: App }>;
+  /** Loads the page's code, which is a file of its own: the first page is there without the others'. */
+  load: () => Promise<View>;
   /** What the page counts first, if the reader can choose that; undefined: it shows no single metric. */
   metric?: MetricName;
 }
 
 export const pages: Readonly<Record<PageName, PageKind>> = {
-  overview: { title: "Overview", View: Overview },
-  flame: { title: "Flame graph", View: Flame, metric: "peak" },
-  table: { title: "Table", View: Table, metric: "peak" },
-  tree: { title: "Tree", View: Tree, metric: "peak" },
-  leaks: { title: "Leaks", View: Leaks },
-  source: { title: "Source", View: Source, metric: "peak" },
+  overview: { title: "Overview", load: async () => (await import("./pages/overview.tsx")).Overview },
+  flame: { title: "Flame graph", load: async () => (await import("./pages/flame.tsx")).Flame, metric: "peak" },
+  table: { title: "Table", load: async () => (await import("./pages/table.tsx")).Table, metric: "peak" },
+  tree: { title: "Tree", load: async () => (await import("./pages/tree.tsx")).Tree, metric: "peak" },
+  leaks: { title: "Leaks", load: async () => (await import("./pages/leaks.tsx")).Leaks },
+  source: { title: "Source", load: async () => (await import("./pages/source.tsx")).Source, metric: "peak" },
 };
