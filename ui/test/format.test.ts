@@ -5,7 +5,9 @@ import { count, duration, exactSize, percent, plural, shortCount, size } from ".
 test("quantities", () => {
   const cases: [string, string][] = [
     [size(0), "0 B"],
+    [size(42.73978), "43 B"],
     [size(1023), "1,023 B"],
+    [size(1023.7), "1.00 KiB"],
     [size(1024), "1.00 KiB"],
     [size(10_230), "9.99 KiB"],
     [size(1_047_999), "1023 KiB"],

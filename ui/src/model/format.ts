@@ -5,7 +5,7 @@ const binary = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
 
 /** A number of bytes: 0 B, 1,023 B, 1.50 KiB, 72.7 MiB. */
 export function size(bytes: number): string {
-  if (Math.abs(bytes) < 1024) return `${count(bytes)} B`;
+  if (Math.abs(bytes) < 1023.5) return `${count(Math.round(bytes))} B`;
   let value = bytes / 1024;
   let i = 0;
   while (Math.abs(value) >= 1023.5 && i < binary.length - 1) {

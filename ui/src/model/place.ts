@@ -47,6 +47,7 @@ const flags = [
   "self",
   "reverse",
   "unfolded", // library frames are shown
+  "live", // the timeline shows live bytes alone
 ] as const;
 
 type Text = (typeof texts)[number];

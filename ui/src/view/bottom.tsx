@@ -50,11 +50,13 @@ function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run
   const link = () => location.origin + formatPlace(app.place.value);
   return (
     <>
-      <code class="command" title={visible(command)}>
+      <code class="command wide" title={visible(command)}>
         <bdi>{visible(command)}</bdi>
       </code>
       <Copy what="command" text={() => command} />
-      <Copy what="URL" text={url} />
+      <span class="wide">
+        <Copy what="URL" text={url} />
+      </span>
       <Copy what="link" text={link} />
     </>
   );

@@ -38,15 +38,15 @@ export function Left({ app, open }: { app: App; open: boolean }) {
         </ul>
         <AddFilter app={app} />
       </section>
-      <section aria-label="Frames">
-        <h2>Frames</h2>
+      <section aria-label="Fold">
+        <h2>Fold</h2>
         <button
           type="button"
           class="word"
           aria-pressed={!place.unfolded}
           onClick={() => app.change({ unfolded: !place.unfolded })}
         >
-          {place.unfolded ? "fold library frames" : "library frames folded ✕"}
+          {place.unfolded ? "fold library frames" : "library frames ✕"}
         </button>
       </section>
     </aside>

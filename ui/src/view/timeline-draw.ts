@@ -113,9 +113,11 @@ export function sceneOf(
   span: Span,
   peak: Scene["peak"],
   palette: Palette,
+  liveAlone = false,
 ): Scene {
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
+  if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
   return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, palette };
 }
 

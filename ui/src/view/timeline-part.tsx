@@ -99,6 +99,8 @@ export function TimelineOfApp({ app }: { app: App }) {
       ribbon={ribbon}
       progress={progress}
       state={state}
+      liveAlone={place.live}
+      onLiveAlone={(live) => app.change({ live }, "replace")}
       onBrush={brush}
       onSelect={select}
       onCursor={(cursor) => move({ cursor })}

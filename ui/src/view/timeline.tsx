@@ -59,6 +59,9 @@ export interface TimelineProps {
   /** How far the steps of the whole run are, once that takes long. */
   progress?: Progress | undefined;
   state: State;
+  /** Live bytes are shown alone, so that they fill the picture. */
+  liveAlone: boolean;
+  onLiveAlone(alone: boolean): void;
   /** Called in every frame of a drag; with undefined if it ends without a choice. */
   onBrush(ranges: Ranges | undefined): void;
   /** Called when ranges are chosen: at the end of a drag, or by the keyboard. */
@@ -116,7 +119,8 @@ export function Timeline(props: TimelineProps) {
 type With<W> = Omit<TimelineProps, "whole"> & { whole: W; hover: Signal<number | undefined> };
 
 /** The names of the curves, with their values at the pointer, at the chosen moment, or at the peak. */
-function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Steps | undefined>) {
+function Legend(props: With<Steps | undefined>) {
+  const { whole, detail, peak, ribbon, state, hover, onView } = props;
   if (!whole) return <div class="readout" />;
   const top = peakOf(whole, peak);
   const at = hover.value ?? state.cursor ?? top.atNs;
@@ -130,11 +134,16 @@ function Legend({ whole, detail, peak, ribbon, state, hover, onView }: With<Step
     <div class="readout">
       <Entry kind="live" label="live" hint="requested bytes of live blocks: the most there were" bytes={live} />
       {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
-      {steps.resident && (
+      {steps.resident && !props.liveAlone && (
         <Entry kind="resident" label="resident" hint="in memory, as the kernel says" bytes={steps.resident[i] ?? NaN} />
       )}
-      {steps.mapped && (
+      {steps.mapped && !props.liveAlone && (
         <Entry kind="mapped wide" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
+      )}
+      {steps.resident && (
+        <button type="button" class="plain" onClick={() => props.onLiveAlone(!props.liveAlone)}>
+          {props.liveAlone ? "with resident" : "live alone"}
+        </button>
       )}
       <span class="swatch rate wide">
         <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
@@ -245,8 +254,8 @@ function Picture(props: With<Steps> & { width: number }) {
   useLayoutEffect(() => setPalette(element.current ? paletteOf(element.current) : undefined), [theme]);
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
-    return sceneOf(width, whole, detail, view ?? run, peak, palette);
-  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs]);
+    return sceneOf(width, whole, detail, view ?? run, peak, palette, props.liveAlone);
+  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs, props.liveAlone]);
 
   useLayoutEffect(() => {
     if (scene && curves.current) drawCurves(curves.current, scene);

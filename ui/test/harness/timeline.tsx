@@ -75,6 +75,8 @@ function Harness() {
       whole={scene.whole && { value: scene.whole }}
       ribbon={scene.ribbon}
       state={state.value}
+      liveAlone={false}
+      onLiveAlone={() => {}}
       onBrush={(ranges) => (note("brush", ranges), (brushed.value = ranges))}
       onSelect={(ranges) => (note("select", ranges), (state.value = { ...state.value, ranges }))}
       onCursor={(cursor) => (note("cursor", cursor), (state.value = { ...state.value, cursor }))}

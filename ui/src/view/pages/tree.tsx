@@ -39,6 +39,9 @@ const usual: readonly MetricName[] = ["peak", "leaked", "bytes"];
 /** How many nodes are asked for at a time: those that count most. */
 const nodesAtOnce = 2000;
 
+/** How many levels of the hottest path are open at first. */
+const firstLevels = 12;
+
 function byOf(place: Place): ByName {
   return groupings.find((by) => by === place.by) ?? "function";
 }
@@ -140,9 +143,10 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     () => new Outline(root, { open: open.value, parts, fold: !place.unfolded }),
     [root, open.value, parts, place.unfolded],
   );
-  // At first, the tree is open as far as there is only one way.
+  // At first, the tree is open as far as there is only one way, and along the hottest path.
   useEffect(() => {
-    if (open.value.size === 0) open.value = new Set(outline.opened(root));
+    if (open.value.size > 0) return;
+    open.value = new Set([...outline.opened(root), ...outline.hottest(root).open.slice(0, firstLevels)]);
   }, [outline]);
   const lines = useMemo((): Line[] => {
     const first = { node: root, key: root.key, level: 1, indent: 0, open: undefined };
