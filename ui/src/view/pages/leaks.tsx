@@ -485,7 +485,8 @@ function Suspects(props: {
                 </svg>
                 <b title={exactSize(Math.round(one.perSecond))}>{rate}</b>
                 <span class="quiet">
-                  {one.end > 0 ? `to ${size(one.end)}` : "freed in the end"}, {Math.round(100 * one.steadiness)} % steady
+                  {one.end > 0 ? `to ${size(one.end)}` : "freed in the end"},{" "}
+                  {Math.round(100 * one.steadiness)} % steady
                 </span>
               </button>
             </li>
