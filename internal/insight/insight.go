@@ -73,7 +73,7 @@ type finder struct {
 }
 
 // Find returns what stands out, what saves most first. A recording of sums has no growth, and samples do not tell what
-// is temporary: then these rules find nothing.
+// is temporary: then these rules find nothing. The only error is that of a context that has ended.
 func Find(ctx context.Context, s *query.Source) ([]Finding, error) {
 	f := &finder{ctx: ctx, s: s, p: s.Profile, places: make(map[uint32]Place)}
 	rules := []func() error{f.temporaries, f.reallocations, f.mappings}
@@ -81,8 +81,9 @@ func Find(ctx context.Context, s *query.Source) ([]Finding, error) {
 		rules = append(rules, f.growth, f.recurring)
 	}
 	for _, rule := range rules {
-		if err := rule(); err != nil {
-			return nil, err
+		// Where events were folded or are damaged, which a report says itself, a rule that needs them finds nothing.
+		if rule() != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 	}
 	slices.SortStableFunc(f.list, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
