@@ -43,6 +43,11 @@ demo: ## record a small program, and sqlite3 or python3 if there, and show the r
 picture: build ## draw the README's picture, docs/example/bookshop.svg, from a recording
 	tools/picture.sh bin/heaptap
 
+.PHONY: pictures
+pictures: ## take the pictures of the web app's pages, docs/ui, which CI compares
+	tools/setup.sh test
+	$(GO) test ./tests/browser -run '^TestPictures$$' -count=1 -update
+
 .PHONY: agent
 agent: ## build the agent's library from its C sources and note what it was built from
 	tools/agent.sh build

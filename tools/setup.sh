@@ -130,6 +130,8 @@ if ! command -v clickhouse-server >/dev/null 2>&1; then
 	{ installs && apt clickhouse-server; } || echo "missing: clickhouse-server; its tests are skipped" >&2
 fi
 # node, for the tests of the web app and for viewers that check exports; a browser, for those of the pages.
+[ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] || { installs && apt fonts-dejavu; } ||
+	echo "missing: fonts-dejavu; pictures of pages are not compared" >&2
 for need in node:nodejs npm:npm chromium:chromium; do
 	command -v "${need%%:*}" >/dev/null 2>&1 || { installs && apt "${need#*:}"; } ||
 		echo "missing: ${need#*:}; its tests are skipped" >&2

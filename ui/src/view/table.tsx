@@ -439,7 +439,7 @@ function Head({ data, events }: { data: GridData; events: GridEvents }) {
                 over.value = "";
               }}
             >
-              <span class="grid-group">{heads ? column.group : "\u00a0"}</span>
+              <span class="grid-group">{heads ? column.group : "\u00a0"}</span>{" "}
               <span>{text}</span>
             </button>
           </div>

@@ -35,9 +35,11 @@ import {
   copyText,
   frameRows,
   groupRow,
+  isWhole,
   lines,
   menuEntries,
   MenuHere,
+  nothingIntact,
   pick,
   rowsSkeleton,
   RowsPage,
@@ -397,7 +399,7 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     explain(one.group);
     if (view !== "age") cursor.show(one.group.key);
   };
-  const nothing = sheet.groups.length === 0 && suspects.length === 0;
+  const nothing = sheet.groups.length === 0 && (suspects.length === 0 || view !== "growth");
   return (
     <RowsPage
       notice={notice}
@@ -435,7 +437,7 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
       {suspects.length > 0 && view !== "growth" && (
         <Suspects suspects={suspects} curves={curves.shown.value?.value} choose={choose} hover={hover} />
       )}
-      {nothing ? <NoLeaks place={place} /> : <Grid data={data} events={events} cursor={cursor} />}
+      {nothing ? <NoLeaks app={app} /> : <Grid data={data} events={events} cursor={cursor} />}
       {hidden.by.size > 0 && view === "stack" && <Suppressed by={hidden.by} say={say} />}
       <MenuHere menu={menu} />
     </RowsPage>
@@ -530,11 +532,12 @@ function Suppressed(props: {
 }
 
 /** Why nothing is listed. */
-function NoLeaks({ place }: { place: Place }) {
-  const { from, to } = place;
+function NoLeaks({ app }: { app: App }) {
+  const { from, to } = app.place.value;
   if (from !== undefined || to !== undefined) {
     return <EmptyBox why="Nothing that was allocated in this selection was still live when the program ended." />;
   }
+  if (!isWhole(app)) return <EmptyBox why={nothingIntact} command="heaptap verify FILE" />;
   return (
     <EmptyBox
       why="Nothing leaked: all that the program allocated was freed, except what its runtime keeps for itself."

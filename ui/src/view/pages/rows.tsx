@@ -227,6 +227,13 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
   );
 }
 
+/** Whether the recording has all that the program did. What is missing may be what somebody looks for. */
+export function isWhole(app: App): boolean {
+  return app.report.shown.value?.value.recording.complete ?? true;
+}
+
+export const nothingIntact = "What is intact of this recording has nothing of it. The file is damaged, or was cut short.";
+
 /** Why there are no rows, and what would change that. */
 export function Nothing({ app }: { app: App }) {
   const { match, page } = app.place.value;
@@ -245,9 +252,10 @@ export function Nothing({ app }: { app: App }) {
       />
     );
   }
-  if (events === 0) {
+  if (events === 0 && isWhole(app)) {
     return <EmptyBox why="The program allocated nothing while it was recorded." command="heaptap run ./program" />;
   }
+  if (events === 0) return <EmptyBox why={nothingIntact} command="heaptap verify FILE" />;
   const why = "Nothing of what is counted here lies in the selection.";
   return <EmptyBox why={`${why} Choose another range, or remove a filter at the left.`} />;
 }

@@ -1,0 +1,286 @@
+// Opens every page of the app about recordings of a real server, and prints what it sees as JSON.
+//
+//   node pages.mjs '{"chromium": PATH, "app": ADDRESS WITH CODE, "again": ONE WITH ANOTHER CODE,
+//                    "other": THAT OF ANOTHER SERVER, "recordings": {NAME: ID}, "looked": [NAMES]}'
+import { readFile } from "node:fs/promises";
+import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
+import { settled, signIn } from "./app.mjs";
+
+const options = JSON.parse(process.argv[2]);
+const pages = ["overview", "flame", "table", "tree", "leaks", "source"];
+const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
+const problems = []; // of scripts, and violations of the policy
+const took = {};
+let last = Date.now();
+let where = "";
+
+/** A tab of a server, signed in. */
+async function open(address, more = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1440, height: 900 },
+    permissions: ["clipboard-read", "clipboard-write"],
+    reducedMotion: "reduce",
+    ...more,
+  });
+  const page = await context.newPage();
+  const note = (text) => problems.push(`${where}: ${text}`);
+  page.on("pageerror", (error) => note(error.message));
+  page.on("console", (message) => {
+    // The browser logs answers that the page knows how to show: that there is no such function, that a recording of
+    // sums has no time, that another question has replaced this one, that the curves are not ready.
+    const { url } = message.location();
+    const known = /status of (404|409|499|503)/.test(message.text()) && url.includes("/api/");
+    if (message.type() === "error" && !known) note(`${message.text()} ${url}`);
+  });
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (e) => {
+      console.error(`policy: ${e.effectiveDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`);
+    });
+  });
+  await signIn(page, address);
+  return page;
+}
+
+/** Opens a page of a recording by its address. */
+async function go(page, query) {
+  await page.goto(new URL(query, options.app).href);
+  await settled(page);
+}
+
+/** What the page says, as far as commands say it too. Numbers are the exact ones, which are the hints of cells. */
+function look() {
+  const text = (element) => element?.textContent.trim() ?? "";
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const hint = (element) => (element.querySelector("[title]") ?? element).title || text(element);
+  const name = (element) => text(element.querySelector("bdi") ?? element);
+  const figures = Object.fromEntries(
+    all("dl.figures > div").map((one) => [text(one.querySelector("dt")), hint(one.querySelector("dd"))]),
+  );
+  const most = all(".most tbody tr").map((row) => ({ name: text(row.querySelector("td bdi")), numbers: all("td.number", row).map(hint) }));
+  const columns = all("[role=treegrid] [role=columnheader] [aria-label]").map((one) => one.ariaLabel);
+  const rows = all("[role=treegrid] [role=row][data-row]")
+    .sort((a, b) => a.ariaRowIndex - b.ariaRowIndex)
+    .map((row) => {
+      const cells = all("[role=gridcell]", row).map(hint);
+      return {
+        level: Number(row.ariaLevel),
+        name: name(row.querySelector(".grid-text")),
+        hint: row.querySelector(".grid-text").title,
+        numbers: Object.fromEntries(cells.map((cell, i) => [columns[i], cell])),
+      };
+    });
+  const lines = all(".lines [role=row][id]").map((row) => ({
+    line: Number(row.id.slice("line-".length)),
+    numbers: all(".numbers > span:first-child", row).map((one) => one.title),
+  }));
+  return {
+    text: document.querySelector("main").innerText,
+    command: text(document.querySelector(".bottom .command")),
+    how: text(document.querySelector(".bottom .how")),
+    faults: all("main .state[role=alert]").map(text),
+    empty: all("main .state:not([role])").map(text),
+    warnings: all(".warnings li").map(text),
+    count: document.querySelector("main .count")?.title ?? "",
+    figures, most, rows, lines,
+    wide: document.documentElement.scrollWidth - innerWidth,
+  };
+}
+
+/** What a screen reader finds: role, name and value of every node that has a name. */
+async function spoken(page) {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send("Accessibility.getFullAXTree");
+  await session.detach();
+  const property = (node, key) => node.properties?.find(({ name }) => name === key)?.value.value;
+  return nodes
+    .filter((node) => !node.ignored && ["tree", "treeitem", "slider"].includes(node.role?.value))
+    .map((node) => ({
+      role: node.role.value,
+      name: node.name?.value ?? "",
+      value: String(node.value?.value ?? ""),
+      words: String(property(node, "valuetext") ?? ""),
+      focusable: property(node, "focusable") === true,
+      selected: property(node, "selected") === true,
+    }));
+}
+
+/** Moves through the flame graph by its keys, and says where that leads. */
+async function walk(page) {
+  await page.getByRole("tree").last().focus();
+  const steps = [];
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"]) {
+    await page.keyboard.press(key);
+    await settled(page);
+    steps.push((await spoken(page)).filter(({ role }) => role === "treeitem").at(-1)?.name ?? "");
+  }
+  return steps;
+}
+
+/** What axe-core finds that is serious or critical. It needs a tab without a policy: it is a script from elsewhere. */
+async function inspect(page, axe) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+}
+
+/** Presses the keys of the sheet of keys that are a character alone, and what moves; returns how many. */
+async function pressAll(page, query) {
+  await page.keyboard.press("?");
+  await page.locator("dialog kbd").first().waitFor();
+  const chords = await page.locator("dialog .keys > span").evaluateAll((all) =>
+    all.map((chord) => [...chord.querySelectorAll("kbd")].map((key) => key.textContent)),
+  );
+  await page.keyboard.press("Escape");
+  const single = [...new Set(chords.filter(({ length }) => length === 1).flat())].filter(
+    (key) => /^[!-~]$/.test(key) && !/[1-6]/.test(key),
+  );
+  const others = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Home", "End", "PageDown", "Escape"];
+  for (const key of [...single, ...others]) {
+    where = `${query} key ${key}`;
+    await page.keyboard.press(key);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+    if (!(await page.locator("main, dialog").first().isVisible())) problems.push(`${where}: the page is gone`);
+    await page.keyboard.press("Escape");
+    const [now, before] = [page.url(), query].map((url) => new URLSearchParams(url.split("?")[1]).get("page"));
+    if (now !== before) await go(page, query);
+  }
+  await settled(page);
+  return single.length;
+}
+
+/** Selects step by step, goes back and forward, and says which of these lead elsewhere than before. */
+async function wander(page, id) {
+  const seen = [];
+  const state = () => page.evaluate(() => ({
+    url: location.href,
+    page: document.querySelector("nav [aria-current]")?.textContent.trim(),
+    words: [...document.querySelectorAll(".left .words li")].map((one) => one.textContent.trim()),
+    picked: document.querySelector(".right h2")?.textContent.trim() ?? "",
+  }));
+  const note = async () => {
+    await settled(page);
+    seen.push(await state());
+  };
+  await go(page, `/?recording=${id}`);
+  await note();
+  await page.locator(".most .function").first().click();
+  await note();
+  await page.keyboard.press("3");
+  await note();
+  await page.keyboard.press("5");
+  await note();
+  const wrong = [];
+  const check = async (i, how) => {
+    await settled(page);
+    const now = await state();
+    if (JSON.stringify(now) !== JSON.stringify(seen[i])) wrong.push([how, now, seen[i]]);
+  };
+  for (let i = seen.length - 2; i >= 0; i--) {
+    await page.goBack();
+    await check(i, `back to ${i}`);
+  }
+  for (let i = 1; i < seen.length; i++) {
+    await page.goForward();
+    await check(i, `forward to ${i}`);
+  }
+  return { moves: new Set(seen.map(({ url }) => url)).size, wrong };
+}
+
+/** A hidden tab asks nothing, and asks once it is seen again. */
+async function hide(page, id) {
+  await go(page, `/?recording=${id}&page=table`);
+  const asked = [];
+  const listen = (request) => /\/api\//.test(request.url()) && asked.push(request.url());
+  page.on("request", listen);
+  const show = (hidden) => page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (hidden ? "hidden" : "visible") });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+  await show(true);
+  // The place changes while nobody looks.
+  await page.evaluate(() => {
+    history.pushState(null, "", `${location.pathname}${location.search}&by=line`);
+    dispatchEvent(new PopStateEvent("popstate"));
+  });
+  await page.waitForTimeout(500); // nothing comes: there is no condition to wait for
+  const hidden = asked.splice(0);
+  await show(false);
+  await page.waitForFunction(() => /--by line/.test(document.querySelector(".bottom .command")?.textContent ?? ""));
+  await settled(page);
+  page.off("request", listen);
+  return { hidden, shown: asked.filter((url) => url.includes("by=line")).length };
+}
+
+try {
+  const [first] = options.looked; // it is looked at in full
+  const result = { views: {}, axe: {}, keys: {}, links: {} };
+  // All at first: codes expire.
+  const page = await open(options.app);
+  const elsewhere = await open(options.other);
+  const bare = await open(options.again, { bypassCSP: true });
+  where = "list";
+  result.list = await page.locator("main").innerText();
+  for (const [name, id] of Object.entries(options.recordings)) {
+    result.views[name] = {};
+    await go(page, `/?recording=${id}`);
+    for (const [i, at] of pages.entries()) {
+      where = `${name} ${at}`;
+      await page.keyboard.press(String(i + 1));
+      await page.waitForFunction((at) => at === "overview" ? !/page=/.test(location.search) : location.search.includes(`page=${at}`), at);
+      await settled(page);
+      const view = await page.evaluate(look);
+      if (at === "overview" || at === "flame") view.spoken = await spoken(page);
+      if (at === "flame" && name === first && view.spoken.some(({ role }) => role === "tree")) view.walk = await walk(page);
+      result.views[name][at] = view;
+    }
+  }
+  const id = options.recordings[first];
+  took[`where = "back and forward";`] = -last + (last = Date.now());
+  where = "back and forward";
+  result.wander = await wander(page, id);
+  where = "hidden";
+  result.hide = await hide(page, id);
+
+  took[`where = "link";`] = -last + (last = Date.now());
+  where = "link";
+  for (const at of pages) {
+    const query = `/?recording=${id}&page=${at}&from=20%25&to=80%25&metric=leaked`;
+    const both = [];
+    for (const [tab, server] of [[page, options.app], [elsewhere, options.other]]) {
+      await tab.goto(new URL(query, server).href);
+      await settled(tab);
+      const { text, command, rows } = await tab.evaluate(look);
+      both.push({ text, command, rows, spoken: await spoken(tab) });
+    }
+    result.links[at] = JSON.stringify(both[0]) === JSON.stringify(both[1]) ? "" : JSON.stringify(both);
+  }
+  await elsewhere.context().close();
+
+  for (const at of pages) {
+    const query = `/?recording=${id}${at === "overview" ? "" : `&page=${at}`}`;
+    await go(page, query);
+    result.keys[at] = await pressAll(page, query);
+  }
+  took[`await page.context().close();`] = -last + (last = Date.now());
+  await page.context().close();
+
+  const axe = await readFile(new URL("../../ui/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  for (const name of options.looked) {
+    for (const at of pages) {
+      where = `axe ${name} ${at}`;
+      await go(bare, `/?recording=${options.recordings[name]}&page=${at}`);
+      for (const colorScheme of name === first ? ["light", "dark"] : ["light"]) {
+        await bare.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        result.axe[`${name} ${at} ${colorScheme}`] = await inspect(bare, axe);
+      }
+    }
+  }
+  took[`result.took = took;`] = -last + (last = Date.now());
+  result.took = took;
+  console.log(JSON.stringify({ ...result, problems }));
+} finally {
+  await browser.close();
+}

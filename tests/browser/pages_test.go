@@ -1,0 +1,456 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
+)
+
+var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source"}
+
+// sighting is what pages.mjs prints.
+type sighting struct {
+	List   string
+	Views  map[string]map[string]view // by recording and page
+	Axe    map[string][]string        // what is serious, by recording, page and theme
+	Keys   map[string]int             // how many were pressed, by page
+	Links  map[string]string          // what differs between two servers, by page
+	Wander struct {
+		Moves int
+		Wrong []any
+	}
+	Hide struct {
+		Hidden []string
+		Shown  int
+	}
+	Problems []string
+}
+
+// view is what a page says.
+type view struct {
+	Text, Command, How, Count string
+	Faults, Empty, Warnings   []string
+	Figures                   map[string]string
+	Most                      []struct {
+		Name    string
+		Numbers []string
+	}
+	Rows []struct {
+		Level      int
+		Name, Hint string
+		Numbers    map[string]string // by column
+	}
+	Lines []struct {
+		Line    int
+		Numbers []string
+	}
+	Wide   int
+	Spoken []spoken
+	Walk   []string
+}
+
+// spoken is a node of the accessibility tree.
+type spoken struct {
+	Role, Name, Value, Words string
+	Focusable, Selected      bool
+}
+
+// record makes recordings of all kinds in a folder: NAME.htap each.
+func record(t *testing.T) (dir string, names []string) {
+	t.Helper()
+	dir = t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name+".htap") }
+	inside := kit.Command{Dir: dir}
+	run := func(name string, flags []string, args ...string) {
+		t.Helper()
+		inside.Run(t, slices.Concat([]string{kit.Binary(t), "run", "-q", "-o", name + ".htap"}, flags, []string{"--"}, args)...)
+	}
+	server := kit.Compile(t, need.Tool(t, "g++"), "-O1", "src/server.cc")
+	slow := kit.Compile(t, need.Tool(t, "gcc"), "-O1", "../golden/src/slow.c")
+	none := kit.Compile(t, need.Tool(t, "gcc"), "src/none.c")
+	run("server", nil, server)
+	run("sqlite", nil, need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b);"+
+		"with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000)"+
+		"insert into t select x, x || 'text' from c; create index i on t(b); select sum(a) from t;")
+	run("python", nil, "/usr/bin/python3", "-c",
+		"import json; print(len([json.loads(json.dumps({'a': [i] * 20, 'b': str(i)})) for i in range(3000)]))")
+	source := filepath.Join(dir, "a.cc")
+	if err := os.WriteFile(source, []byte("#include <vector>\nint main() { return std::vector<int>(3).size(); }\n"),
+		0o644); err != nil {
+		t.Fatal(err)
+	}
+	run("compiler", nil, need.Tool(t, "g++"), "-c", source, "-o", "a.o")
+	run("sampled", []string{"--mode", "sampled", "--sample", "4KiB"}, server)
+	run("folded", []string{"--keep", "50ms", "--mark-every", "50ms"}, slow)
+	run("empty", nil, none)
+	inside.Run(t, kit.Binary(t), "merge", "-o", path("merged"), path("server"), path("sqlite"))
+	// Of the one, the end is missing, of the other, all events.
+	for name, kept := range map[string]float64{"damaged": 0.8, "cut": 0.1} {
+		whole, err := os.ReadFile(path("python"))
+		if err == nil {
+			err = os.WriteFile(path(name), whole[:int(kept*float64(len(whole)))], 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, []string{"server", "sqlite", "python", "compiler", "sampled", "folded", "damaged", "cut", "merged",
+		"empty"}
+}
+
+// TestPages: every page about every kind of recording says the same as the commands, breaks nothing, and is read out.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	need.File(t, "../../ui/node_modules/playwright-core/package.json")
+	need.File(t, "../../ui/node_modules/axe-core/package.json")
+	node, chromium := need.Tool(t, "node"), need.Tool(t, "chromium")
+	dir, names := record(t)
+	var files []string
+	for _, name := range names {
+		files = append(files, name+".htap")
+	}
+	app, other := startServer(t, dir, files...), startServer(t, dir, "server.htap")
+	recordings := map[string]string{}
+	for file, id := range app.recordings(t) {
+		recordings[strings.TrimSuffix(file, ".htap")] = id
+	}
+	options := map[string]any{"chromium": chromium, "app": app.invitation(t), "again": app.invitation(t),
+		"other": other.invitation(t), "recordings": recordings, "looked": []string{"server", "damaged", "empty"}}
+	text, err := json.Marshal(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(node, "pages.mjs", string(text))
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	var s sighting
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, problems.String())
+	}
+	if keep := os.Getenv("PAGES_KEEP"); keep != "" {
+		os.WriteFile(keep, out, 0o644)
+	}
+	kit.Same(t, "recordings", len(s.Views), len(names))
+	for _, problem := range s.Problems {
+		t.Error(problem)
+	}
+	for what, found := range s.Axe {
+		for _, one := range found {
+			t.Errorf("axe-core, %s: %s", what, one)
+		}
+	}
+	kit.Same(t, "looks of axe-core", len(s.Axe), 4*len(pageNames))
+	for _, page := range pageNames {
+		if s.Keys[page] < 10 {
+			t.Errorf("%s has %d keys", page, s.Keys[page])
+		}
+		if s.Links[page] != "" {
+			t.Errorf("%s looks different on another server: %s", page, s.Links[page])
+		}
+	}
+	if s.Wander.Moves < 4 || len(s.Wander.Wrong) > 0 {
+		t.Errorf("back and forward: %d places, wrong: %v", s.Wander.Moves, s.Wander.Wrong)
+	}
+	if len(s.Hide.Hidden) > 0 || s.Hide.Shown == 0 {
+		t.Errorf("a hidden tab asked for %q, once seen %d times", s.Hide.Hidden, s.Hide.Shown)
+	}
+	for _, name := range names {
+		for _, page := range pageNames {
+			t.Run(name+"/"+page, func(t *testing.T) {
+				v := s.Views[name][page]
+				// What is merged has no time: it cannot say why memory rose.
+				if len(v.Faults) > 0 && (name != "merged" || page != "overview") {
+					t.Errorf("faults: %q", v.Faults)
+				}
+				if v.Wide > 0 {
+					t.Errorf("it is %d pixels wider than the window", v.Wide)
+				}
+				checks[page](t, commands{dir, name}, v)
+			})
+		}
+	}
+}
+
+// commands runs commands about a recording, in the folder where it lies.
+type commands struct{ dir, name string }
+
+// answer is what commands print with --json, as far as pages show it.
+type answer struct {
+	Total  map[string]float64
+	Rows   []row
+	Frames []frame
+	Nodes  []struct {
+		Parent int
+		Group  struct{ Kind, Function string }
+		Total  map[string]float64
+	}
+	Pages []struct {
+		Lines []struct {
+			Line  int
+			Total map[string]float64
+		}
+	}
+	Totals       struct{ Bytes, Allocations float64 }
+	Peak, Leaked struct{ Bytes, Blocks float64 }
+}
+
+type frame struct{ Kind, Function, Module, Offset string }
+
+type row struct {
+	Group struct {
+		Kind, Function, Offset string
+		Stack                  []int
+	}
+	Self, Total map[string]float64
+}
+
+// run runs a command as the page says it, in a shell, as somebody does who copies it.
+func (c commands) run(t *testing.T, line string) (a answer) {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", line+" --json")
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(kit.Binary(t))+":"+os.Getenv("PATH"))
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &a)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%.2000s", line, err, problems.String(), out)
+	}
+	return a
+}
+
+// exact reads a number as hints have it: 9,980,024 bytes.
+func exact(t *testing.T, text string) float64 {
+	t.Helper()
+	digits := strings.ReplaceAll(strings.Fields(text + " ?")[0], ",", "")
+	n, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		t.Errorf("%q is not a number", text)
+	}
+	return n
+}
+
+// checks hold pages to what the command says that they show.
+var checks = map[string]func(*testing.T, commands, view){
+	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
+	"source": checkSource,
+}
+
+func checkOverview(t *testing.T, c commands, v view) {
+	a := c.run(t, "heaptap report "+c.name+".htap"+v.process())
+	kit.Same(t, "peak", exact(t, v.Figures["peak live"]), a.Peak.Bytes)
+	kit.Same(t, "leaked", exact(t, v.Figures["live at the end"]), a.Leaked.Bytes)
+	kit.Same(t, "allocated", exact(t, v.Figures["allocated in all"]), a.Totals.Bytes)
+	kit.Same(t, "has warnings", len(v.Warnings) > 0, slices.Contains([]string{"damaged", "cut", "sampled"}, c.name))
+	if top := c.run(t, v.Command); (len(v.Most) == 0) != (len(top.Rows) == 0) {
+		t.Errorf("%d functions, and %d of the command", len(v.Most), len(top.Rows))
+	}
+	sums := c.charged(t, v.process())
+	for _, row := range v.Most {
+		got := charge{exact(t, row.Numbers[0]), exact(t, row.Numbers[2])}
+		if row.Name != "" && !slices.Contains(sums, got) {
+			t.Errorf("%s: %v is no function's: %v", row.Name, got, sums)
+		}
+	}
+	v.reads(t, "slider", `^timeline$`)
+}
+
+// charge is what a function allocates, with what libraries allocate for it.
+type charge struct{ peak, bytes float64 }
+
+// charged sums call stacks by their innermost function of the program itself.
+func (c commands) charged(t *testing.T, process string) []charge {
+	t.Helper()
+	a := c.run(t, "heaptap top --by stack --metric peak,bytes --limit 0"+process+" "+c.name+".htap")
+	// Where nothing is the program's own, libraries are what there is.
+	own := func(f frame) bool { return f.Kind == "own" }
+	kinds := []string{"own", "other"}
+	if !slices.ContainsFunc(a.Frames, own) {
+		kinds = append(kinds, "library")
+	}
+	sums := map[string]charge{}
+	for _, r := range a.Rows {
+		for _, i := range r.Group.Stack {
+			if f := a.Frames[i]; slices.Contains(kinds, f.Kind) {
+				name := f.Function
+				if name == "" {
+					name = f.Module + f.Offset
+				}
+				sum := sums[name]
+				sums[name] = charge{sum.peak + r.Total["peak"], sum.bytes + r.Total["bytes"]}
+				break
+			}
+		}
+	}
+	return slices.Collect(maps.Values(sums))
+}
+
+// process is the option that the page's command has to name a program of a run.
+func (v view) process() string { return regexp.MustCompile(` --process \d+|$`).FindString(v.Command) }
+
+// reads looks for a node of the accessibility tree.
+func (v view) reads(t *testing.T, role, name string) {
+	t.Helper()
+	for _, s := range v.Spoken {
+		if s.Role == role && regexp.MustCompile(name).MatchString(s.Name) {
+			if role == "slider" && (!s.Focusable || s.Value == "") {
+				t.Errorf("%+v", s)
+			}
+			return
+		}
+	}
+	t.Errorf("no %s is called %q: %+v", role, name, v.Spoken)
+}
+
+// own returns what passes through the functions that nothing of the program itself calls: the first level of a tree
+// whose library frames are folded, largest first.
+func (a answer) own() (list []float64) {
+	sums, below := map[string]float64{}, make([]bool, len(a.Nodes))
+	for i, n := range a.Nodes {
+		if n.Parent < 0 {
+			continue
+		}
+		if below[i] = below[n.Parent]; !below[i] && n.Group.Kind == "own" {
+			below[i] = true
+			sums[n.Group.Function] += n.Total["peak"]
+		}
+	}
+	list = slices.Collect(maps.Values(sums))
+	slices.Sort(list)
+	slices.Reverse(list)
+	return list
+}
+
+// said is what is read out about a frame: its name, its value and its share.
+var said = regexp.MustCompile(`^(.+), ([\d,]+) bytes, ([\d.]+) %$`)
+
+func checkFlame(t *testing.T, c commands, v view) {
+	v.reads(t, "slider", `^timeline$`)
+	a := c.run(t, v.Command)
+	if a.Total["peak"] == 0 {
+		kit.Same(t, "nothing to draw", len(v.Empty), 1)
+		return
+	}
+	v.reads(t, "tree", `^call tree from the root down, live at the peak$`)
+	root := v.Spoken[len(v.Spoken)-1]
+	m := said.FindStringSubmatch(root.Name)
+	if m == nil || root.Role != "treeitem" || !root.Selected {
+		t.Fatalf("the current frame is read out as %+v", root)
+	}
+	kit.Same(t, "root", exact(t, m[2]), a.Total["peak"])
+	kit.Same(t, "its share", m[3], "100")
+	if c.name != "server" {
+		return
+	}
+	// Down twice, over the library frames to the widest function of the program itself, and up again.
+	kit.Same(t, "steps", len(v.Walk), 4)
+	kit.Same(t, "up again", v.Walk[3], root.Name)
+	if m = said.FindStringSubmatch(v.Walk[1]); m == nil {
+		t.Fatalf("the widest function is read out as %q", v.Walk[1])
+	}
+	widest := a.own()[0]
+	kit.Same(t, m[1], exact(t, m[2]), widest)
+	kit.Same(t, "its share", m[3], fmt.Sprintf("%.1f", 100*widest/a.Total["peak"]))
+}
+
+func checkTable(t *testing.T, c commands, v view) {
+	a := c.run(t, v.Command)
+	if len(a.Rows) == 0 {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	for i, shown := range v.Rows[:min(len(v.Rows), 10)] {
+		same := func(r row) bool {
+			for column, text := range shown.Numbers {
+				metric, side, _ := strings.Cut(column, " ")
+				want := r.Total[metric]
+				if strings.HasPrefix(side, "self") {
+					want = r.Self[metric]
+				}
+				if exact(t, text) != want {
+					return false
+				}
+			}
+			// The page shortens names.
+			return r.Group.Function == "" || strings.Contains(r.Group.Function, identifier.FindString(shown.Name))
+		}
+		if !slices.ContainsFunc(a.Rows, same) {
+			t.Errorf("row %d: the command has no %+v", i, shown)
+		}
+	}
+}
+
+var identifier = regexp.MustCompile(`\w+`)
+
+func checkTree(t *testing.T, c commands, v view) {
+	a := c.run(t, v.Command)
+	if a.Total["peak"] == 0 {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	for column, text := range v.Rows[0].Numbers {
+		if metric, side, _ := strings.Cut(column, " "); strings.HasPrefix(side, "total") {
+			kit.Same(t, column, exact(t, text), a.Total[metric])
+		}
+	}
+	if c.name == "server" {
+		kit.Same(t, v.Rows[1].Name, exact(t, v.Rows[1].Numbers["peak total KiB"]), a.own()[0])
+	}
+}
+
+func checkLeaks(t *testing.T, c commands, v view) {
+	a := c.run(t, v.Command)
+	kit.Same(t, "leaked", exact(t, v.Count), a.Total["leaked"])
+	if len(a.Rows) == 0 {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	for column, text := range v.Rows[0].Numbers {
+		switch strings.Fields(column)[0] {
+		case "leaked":
+			kit.Same(t, column, exact(t, text), a.Rows[0].Total["leaked"])
+		case "blocks":
+			kit.Same(t, column, exact(t, text), a.Rows[0].Total["leaked-blocks"])
+		}
+	}
+}
+
+func checkSource(t *testing.T, c commands, v view) {
+	if v.Command == "" {
+		kit.Same(t, "no lines", len(v.Empty), 1)
+		return
+	}
+	a := c.run(t, v.Command)
+	counted := 0
+	for _, shown := range v.Lines {
+		for _, line := range a.Pages[0].Lines {
+			for i, metric := range []string{"peak", "allocations", "bytes"} {
+				if line.Line == shown.Line && shown.Numbers[i] != "" {
+					kit.Same(t, fmt.Sprintf("line %d: %s", line.Line, metric), exact(t, shown.Numbers[i]), line.Total[metric])
+					counted++
+				}
+			}
+		}
+	}
+	if counted == 0 {
+		t.Errorf("no line has numbers: %+v", v.Lines)
+	}
+}

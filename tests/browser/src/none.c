@@ -1,0 +1,5 @@
+// A program that allocates nothing.
+int main(void)
+{
+	return 0;
+}
