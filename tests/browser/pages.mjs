@@ -10,8 +10,6 @@ const options = JSON.parse(process.argv[2]);
 const pages = ["overview", "flame", "table", "tree", "leaks", "source"];
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
-const took = {};
-let last = Date.now();
 let where = "";
 
 /** A tab of a server, signed in. */
@@ -56,7 +54,10 @@ function look() {
   const figures = Object.fromEntries(
     all("dl.figures > div").map((one) => [text(one.querySelector("dt")), hint(one.querySelector("dd"))]),
   );
-  const most = all(".most tbody tr").map((row) => ({ name: text(row.querySelector("td bdi")), numbers: all("td.number", row).map(hint) }));
+  const most = all(".most tbody tr").map((row) => ({
+    name: text(row.querySelector("td bdi")),
+    numbers: all("td.number", row).map(hint),
+  }));
   const columns = all("[role=treegrid] [role=columnheader] [aria-label]").map((one) => one.ariaLabel);
   const rows = all("[role=treegrid] [role=row][data-row]")
     .sort((a, b) => a.ariaRowIndex - b.ariaRowIndex)
@@ -122,7 +123,7 @@ async function inspect(page, axe) {
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+    .flatMap(({ id, nodes }) => nodes.slice(0, 3).map((node) => `${id}: ${node.target}: ${node.failureSummary}`));
 }
 
 /** Presses the keys of the sheet of keys that are a character alone, and what moves; returns how many. */
@@ -196,7 +197,8 @@ async function hide(page, id) {
   page.on("request", listen);
   const show = (hidden) => page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
-    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => (hidden ? "hidden" : "visible") });
+    const state = hidden ? "hidden" : "visible";
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
     document.dispatchEvent(new Event("visibilitychange"));
   }, hidden);
   await show(true);
@@ -229,7 +231,8 @@ try {
     for (const [i, at] of pages.entries()) {
       where = `${name} ${at}`;
       await page.keyboard.press(String(i + 1));
-      await page.waitForFunction((at) => at === "overview" ? !/page=/.test(location.search) : location.search.includes(`page=${at}`), at);
+      const shown = (at) => (new URLSearchParams(location.search).get("page") ?? "overview") === at;
+      await page.waitForFunction(shown, at);
       await settled(page);
       const view = await page.evaluate(look);
       if (at === "overview" || at === "flame") view.spoken = await spoken(page);
@@ -238,13 +241,11 @@ try {
     }
   }
   const id = options.recordings[first];
-  took[`where = "back and forward";`] = -last + (last = Date.now());
   where = "back and forward";
   result.wander = await wander(page, id);
   where = "hidden";
   result.hide = await hide(page, id);
 
-  took[`where = "link";`] = -last + (last = Date.now());
   where = "link";
   for (const at of pages) {
     const query = `/?recording=${id}&page=${at}&from=20%25&to=80%25&metric=leaked`;
@@ -264,7 +265,6 @@ try {
     await go(page, query);
     result.keys[at] = await pressAll(page, query);
   }
-  took[`await page.context().close();`] = -last + (last = Date.now());
   await page.context().close();
 
   const axe = await readFile(new URL("../../ui/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -278,8 +278,6 @@ try {
       }
     }
   }
-  took[`result.took = took;`] = -last + (last = Date.now());
-  result.took = took;
   console.log(JSON.stringify({ ...result, problems }));
 } finally {
   await browser.close();

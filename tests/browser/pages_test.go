@@ -74,7 +74,8 @@ func record(t *testing.T) (dir string, names []string) {
 	inside := kit.Command{Dir: dir}
 	run := func(name string, flags []string, args ...string) {
 		t.Helper()
-		inside.Run(t, slices.Concat([]string{kit.Binary(t), "run", "-q", "-o", name + ".htap"}, flags, []string{"--"}, args)...)
+		flags = append([]string{kit.Binary(t), "run", "-q", "-o", name + ".htap"}, flags...)
+		inside.Run(t, append(append(flags, "--"), args...)...)
 	}
 	server := kit.Compile(t, need.Tool(t, "g++"), "-O1", "src/server.cc")
 	slow := kit.Compile(t, need.Tool(t, "gcc"), "-O1", "../golden/src/slow.c")
@@ -444,7 +445,8 @@ func checkSource(t *testing.T, c commands, v view) {
 		for _, line := range a.Pages[0].Lines {
 			for i, metric := range []string{"peak", "allocations", "bytes"} {
 				if line.Line == shown.Line && shown.Numbers[i] != "" {
-					kit.Same(t, fmt.Sprintf("line %d: %s", line.Line, metric), exact(t, shown.Numbers[i]), line.Total[metric])
+					what := fmt.Sprintf("line %d: %s", line.Line, metric)
+					kit.Same(t, what, exact(t, shown.Numbers[i]), line.Total[metric])
 					counted++
 				}
 			}

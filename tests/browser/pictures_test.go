@@ -191,7 +191,8 @@ func TestDifferent(t *testing.T) {
 	}
 	kit.Same(t, "itself", different(draw(0, 30), draw(0, 30)), 0)
 	kit.Same(t, "hardly another colour", different(draw(0, 30), draw(0, 36)), 0)
-	for what, other := range map[string]image.Image{"moved": draw(20, 30), "gone": draw(0, 240), "colour": draw(0, 90)} {
+	others := map[string]image.Image{"moved": draw(20, 30), "gone": draw(0, 240), "colour": draw(0, 90)}
+	for what, other := range others {
 		if share := different(draw(0, 30), other); share < 0.2 {
 			t.Errorf("%s: %.3f", what, share)
 		}

@@ -232,7 +232,7 @@ export function isWhole(app: App): boolean {
   return app.report.shown.value?.value.recording.complete ?? true;
 }
 
-export const nothingIntact = "What is intact of this recording has nothing of it. The file is damaged, or was cut short.";
+export const nothingIntact = "What is intact of this recording has nothing of it: its file is damaged or cut short.";
 
 /** Why there are no rows, and what would change that. */
 export function Nothing({ app }: { app: App }) {
