@@ -135,7 +135,7 @@ async function at60Hz(page, ms, step) {
 
 /** Traces what `work` does; returns script per frame, and the pace of frames. */
 async function traced(page, work) {
-  await browser.startTracing(page, { categories: ["devtools.timeline", "v8"] });
+  await browser.startTracing(page, { categories: ["devtools.timeline", "v8", "v8.execute"] });
   await page.evaluate(() => globalThis.seen.begin());
   const result = await work();
   const times = await page.evaluate(() => {

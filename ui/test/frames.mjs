@@ -14,8 +14,8 @@ const script = new Set([
  */
 export function scriptPerFrame(events) {
   const begins = new Map(); // of frames, by thread
-  for (const { name, pid, tid, ts } of events) {
-    if (name !== "BeginMainThreadFrame") continue;
+  for (const { name, ph, pid, tid, ts } of events) {
+    if (name !== "AnimationFrame::Render" || ph !== "b") continue;
     const key = `${pid} ${tid}`;
     begins.set(key, [...(begins.get(key) ?? []), ts]);
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pace, randomly, scriptPerFrame, type TraceEvent } from "./frames.mjs";
 
-const begin = (ts: number, tid = 1): TraceEvent => ({ name: "BeginMainThreadFrame", ph: "I", pid: 1, tid, ts });
+const begin = (ts: number, tid = 1): TraceEvent => ({ name: "AnimationFrame::Render", ph: "b", pid: 1, tid, ts });
 const call = (ts: number, dur: number, more: Partial<TraceEvent> = {}): TraceEvent => {
   return { name: "FunctionCall", ph: "X", pid: 1, tid: 1, ts, dur, ...more };
 };
