@@ -39,10 +39,11 @@ func run() error {
 		"page only")
 	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
 		"only: those named as arguments (a folder: a run of many processes), or those that it makes")
-	browser := flag.Bool("browser", false, "instead, measure the web app in a browser with those recordings, and write "+
-		"its section of the page only; -ui does that, too")
-	recordings := flag.String("recordings", "", "with -ui and -browser: keep the recordings that it makes in this folder, and take "+
-		"those that are there; remove the folder to have them made anew. Without it, they are made anew and removed")
+	browser := flag.Bool("browser", false, "instead, measure the web app in a browser with those recordings, and "+
+		"write its section of the page only; -ui does that, too")
+	recordings := flag.String("recordings", "", "with -ui and -browser: keep the recordings that they make in this "+
+		"folder, and take those that are there; remove the folder to have them made anew. Without it, they are made "+
+		"anew and removed")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)

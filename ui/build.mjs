@@ -60,7 +60,8 @@ function preloading(outputs) {
     }
   };
   add("dist/app.js");
-  const links = [...needed].sort().map((path) => `<link rel="modulepreload" href="${path.slice("dist".length)}">\n    `);
+  const link = (path) => `<link rel="modulepreload" href="${path.slice("dist".length)}">\n    `;
+  const links = [...needed].sort().map(link);
   const html = readFileSync("src/index.html", "utf8");
   return html.replace('<script type="module"', `${links.join("")}$&`);
 }

@@ -208,7 +208,8 @@ async function measureReleases(page) {
       await page.keyboard.press("Escape");
       await page.mouse.move(from, y);
       await page.mouse.down();
-      await at60Hz(page, 250, (t) => ({ type: "mouseMoved", x: from + (to - from) * t, y, button: "left", buttons: 1 }));
+      const held = { type: "mouseMoved", y, button: "left", buttons: 1 };
+      await at60Hz(page, 250, (t) => ({ ...held, x: from + (to - from) * t }));
       await page.evaluate(() => Object.assign(globalThis.seen, { before: globalThis.seen.exactPictures, released: 0 }));
       const drawn = name === "flame" ? "seen.exactPictures > seen.before" : "true";
       const done = page.evaluate(
@@ -252,7 +253,8 @@ async function measureFlame(page) {
     const list = [];
     // All that is due before the next frame is done when a message comes that was sent after it.
     const { port1, port2 } = new MessageChannel();
-    for (const text of ["a", "alloc", "^_?[a-m].*[0-9]", "e.*t$", "py", "[A-Z][a-z]+_", "new|del", "i", "x.z", "list"]) {
+    const texts = ["a", "alloc", "^_?[a-m].*[0-9]", "e.*t$", "py", "[A-Z][a-z]+_", "new|del", "i", "x.z", "list"];
+    for (const text of texts) {
       field.value = text;
       const came = new Promise((done) => (port2.onmessage = () => done(performance.now())));
       const began = performance.now();
