@@ -135,11 +135,11 @@ func browserSection(list []*uiMeasured) string {
 	}
 	uiTable(&b, rows, list)
 	b.WriteString("The browser runs already and has nothing of the app; the start of the server counts. Script per " +
-		"frame is the processor's time of the main thread in a trace, from one frame to the next, garbage collection " +
-		"within included. Drags are mouse events, 60 per second for 3 s. Frames are dropped where the page has no turn " +
-		"in 1/60 s. A release counts until the frame after the exact answer has been drawn; the table's columns are " +
-		"bytes and allocations. Memory is that of the page and its worker after garbage collection, both times on the " +
-		"flame graph.\n\n")
+		"frame is the processor's time of the main thread in a trace, from one frame to the next, garbage " +
+		"collection within included. Drags are mouse events, 60 per second for 3 s. Frames are dropped where the " +
+		"page has no turn in 1/60 s. A release counts until the frame after the exact answer has been drawn; the " +
+		"table's columns are bytes and allocations. Memory is that of the page and its worker after garbage " +
+		"collection, both times on the flame graph.\n\n")
 	for _, m := range list {
 		if m.what != "" {
 			fmt.Fprintf(&b, "- **%s**: %s\n", m.name, m.what)
