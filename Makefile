@@ -157,8 +157,9 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 
 # UI: other recordings. Those that it makes, of 10^6 to 10^9 events, stay in bin/recordings until make clean.
 .PHONY: bench-ui
-bench-ui: ## measure what the web app asks (10 minutes, and some to record); UI="FILE..."; writes docs/performance.md
+bench-ui: ## measure the web app (13 minutes, and some to record); UI="FILE..."; writes docs/performance.md
 	tools/setup.sh bench
+	tools/ui.sh install
 	$(GO) run ./bench -o docs/performance.md -ui -recordings bin/recordings $(UI)
 
 .PHONY: clean

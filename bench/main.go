@@ -39,8 +39,11 @@ func run() error {
 		"page only")
 	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
 		"only: those named as arguments (a folder: a run of many processes), or those that it makes")
-	recordings := flag.String("recordings", "", "with -ui: keep the recordings that it makes in this folder, and take "+
-		"those that are there; remove the folder to have them made anew. Without it, they are made anew and removed")
+	browser := flag.Bool("browser", false, "instead, measure the web app in a browser with those recordings, and "+
+		"write its section of the page only; -ui does that, too")
+	recordings := flag.String("recordings", "", "with -ui and -browser: keep the recordings that they make in this "+
+		"folder, and take those that are there; remove the folder to have them made anew. Without it, they are made "+
+		"anew and removed")
 	of := flag.String("of", "", "with -big: ask this recording instead")
 	flag.Parse()
 	match, err := regexp.Compile(*only)
@@ -75,7 +78,12 @@ func run() error {
 		return writeSection(*out, bigHeading, g.section())
 	}
 	if *ui {
-		return b.askUI(*out, cmp.Or(*recordings, dir), flag.Args())
+		if err := b.askUI(*out, cmp.Or(*recordings, dir), flag.Args()); err != nil {
+			return err
+		}
+	}
+	if *ui || *browser {
+		return b.measureBrowsers(*out, cmp.Or(*recordings, dir), flag.Args())
 	}
 	if *short {
 		s, missing, err := b.runScript(*reps)
@@ -143,8 +151,10 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	} else {
 		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
 			bigUnmeasured), keptSection(string(old), scriptHeading, ""))
-		if kept := keptSection(string(old), uiHeading, ""); kept != "" {
-			page = withSection(page, uiHeading, kept)
+		for _, heading := range []string{uiHeading, browserHeading} {
+			if kept := keptSection(string(old), heading, ""); kept != "" {
+				page = withSection(page, heading, kept)
+			}
 		}
 	}
 	if out == "" {

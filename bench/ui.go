@@ -23,11 +23,20 @@ const (
 	uiTime   = 4 * time.Second
 )
 
-// bound is what a measurement may be at most.
+// bound is what a measurement may be at most, or must be at least.
 type bound struct {
 	of       string // the recording that it is for; "": all
-	most     float64
+	value    float64
 	quantile float64 // at which it holds
+	least    bool
+}
+
+// missed reports whether a measured value is worse.
+func (b bound) missed(v float64) bool {
+	if b.least {
+		return v < b.value
+	}
+	return v > b.value
 }
 
 // row is a line of the table.
@@ -37,9 +46,10 @@ type row struct {
 	goals []bound
 }
 
-// middle and late are the usual goals.
-func middle(most float64) []bound { return []bound{{"", most, .5}} }
-func late(most float64) []bound   { return []bound{{"", most, .95}} }
+// middle, late and atLeast are the usual goals.
+func middle(most float64) []bound   { return []bound{{value: most, quantile: .5}} }
+func late(most float64) []bound     { return []bound{{value: most, quantile: .95}} }
+func atLeast(least float64) []bound { return []bound{{value: least, quantile: .5, least: true}} }
 
 // cell is a question as the app asks it.
 type cell struct {
@@ -77,7 +87,8 @@ var cells = []cell{
 		name := a.functions[a.rng.IntN(len(a.functions))]
 		return "curve?" + url.Values{"of": {"^" + regexp.QuoteMeta(name) + "$"}}.Encode()
 	}},
-	{row{"call tree of a range, exact, six metrics", "", []bound{{"P", 12, .5}, {"1e9", 30, .95}}},
+	{row{"call tree of a range, exact, six metrics", "", []bound{{of: "P", value: 12, quantile: .5},
+		{of: "1e9", value: 30, quantile: .95}}},
 		func(a *asker) string { return "tree?metric=allocations,bytes,freed,live,peak,temporary" + a.between() }},
 	{row{"20,000 nodes of a range", "", middle(60)}, func(a *asker) string {
 		return "tree?metric=bytes&threshold=0&nodes=20000" + a.between()

@@ -76,7 +76,10 @@ func uiTable(b *strings.Builder, rows []row, list []*uiMeasured) {
 func (r *row) goalText() string {
 	var all []string
 	for _, g := range r.goals {
-		text := fmt.Sprintf("%g", g.most)
+		text := fmt.Sprintf("%g", g.value)
+		if g.least {
+			text = "≥ " + text
+		}
 		if g.quantile > .5 {
 			text = "p95 " + text
 		}
@@ -97,7 +100,7 @@ func (r *row) text(m *uiMeasured) string {
 	number := func(q float64) string {
 		v, bad := quantile(values, q), false
 		for _, g := range r.goals {
-			bad = bad || (g.of == "" || g.of == m.name) && (g.quantile == q || len(values) == 1) && v > g.most
+			bad = bad || (g.of == "" || g.of == m.name) && (g.quantile == q || len(values) == 1) && g.missed(v)
 		}
 		digits := 1
 		if v >= 100 {

@@ -43,9 +43,27 @@ async function bundle() {
     logLevel: "warning",
   });
   const files = new Map(result.outputFiles.map((file) => [file.path.slice(join(here, "dist/").length), file.contents]));
-  for (const name of ["index.html", "icon.svg"]) files.set(name, readFileSync(join("src", name)));
+  files.set("icon.svg", readFileSync(join("src", "icon.svg")));
+  files.set("index.html", Buffer.from(preloading(result.metafile.outputs)));
   files.set("licenses.txt", Buffer.from(licenses(Object.keys(result.metafile.inputs))));
   return files;
+}
+
+/** The page, with links to all that its script imports: so the browser need not read that first to ask for them. */
+function preloading(outputs) {
+  const needed = new Set();
+  const add = (path) => {
+    for (const { path: of, kind } of outputs[path].imports) {
+      if (kind !== "import-statement" || needed.has(of)) continue;
+      needed.add(of);
+      add(of);
+    }
+  };
+  add("dist/app.js");
+  const link = (path) => `<link rel="modulepreload" href="${path.slice("dist".length)}">\n    `;
+  const links = [...needed].sort().map(link);
+  const html = readFileSync("src/index.html", "utf8");
+  return html.replace('<script type="module"', `${links.join("")}$&`);
 }
 
 /** The names, versions and licences of the packages that the bundle contains. */

@@ -50,7 +50,7 @@ func (o *openFlags) add(f *pflag.FlagSet) {
 // answers are the options of the API.
 func (o *openFlags) answers(cmd *cobra.Command, args []string) (a api.Options, err error) {
 	a = api.Options{Version: version(), Finder: &input.Finder{Version: version(), Say: sayTo(cmd)}, Args: args,
-		ReadOnly: o.readOnly, NoSource: o.noSource}
+		ReadOnly: o.readOnly, NoSource: o.noSource, Ahead: true}
 	if f := cmd.Flags(); o.noSource && (f.Changed("source-path") || f.Changed("source-map")) {
 		return a, usagef("%s: --no-source excludes --source-path and --source-map", cmd.Name())
 	}

@@ -33,6 +33,7 @@ type Options struct {
 	Source   source.Finder // where they are looked for, beside the recorded paths
 	Code     owncode.Rules // whose code functions are
 	Atlases  *atlas.Cache  // keeps atlases between sessions; nil: nothing does. The API does not close it
+	Ahead    bool          // a single recording is opened before anybody asks: a browser is being started meanwhile
 }
 
 // API answers questions about the recordings of a session. It is an http.Handler for the paths below /api/v1/.
@@ -69,6 +70,9 @@ func New(ctx context.Context, o Options) (*API, error) {
 	a.atlases.cache, a.atlases.news = o.Atlases, make(chan struct{}, 1)
 	shelf.made, shelf.code = a.chart, o.Code
 	a.workers.Go(a.chartAll)
+	if o.Ahead {
+		a.workers.Go(a.openAhead)
+	}
 	a.mux.HandleFunc("/api/v1/session", a.session)
 	a.mux.HandleFunc("/api/v1/files", a.receive)
 	a.mux.HandleFunc("/api/v1/r/{recording}/notes", a.notes)
@@ -78,6 +82,18 @@ func New(ctx context.Context, o Options) (*API, error) {
 			Do: "GET /api/v1/session, or /api/v1/r/RECORDING/QUESTION"})
 	})
 	return a, nil
+}
+
+// openAhead opens a single recording. What is wrong with it is said to whoever asks.
+func (a *API) openAhead() {
+	if a.shelf.wait(a.ctx) != nil {
+		return
+	}
+	if e := a.shelf.only(); e != nil {
+		if o, err := a.shelf.acquire(a.ctx, e); err == nil {
+			a.shelf.release(o)
+		}
+	}
 }
 
 // Wait waits until all recordings have been found. It returns an error if none of them can be read: then there is

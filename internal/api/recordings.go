@@ -342,6 +342,19 @@ func (s *shelf) find(ctx context.Context, id string) (*entry, error) {
 		Where: "recording", Do: "GET /api/v1/session lists the recordings"}
 }
 
+// only returns the recording if there is one; else nil.
+func (s *shelf) only() *entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.byID) != 1 {
+		return nil
+	}
+	for _, e := range s.byID {
+		return e
+	}
+	return nil
+}
+
 // known returns the recording's identity and generation without opening it; false if it must be looked at first. A
 // recording that is complete stays as it is.
 func (s *shelf) known(e *entry) (identity string, generation uint64, ok bool) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/heaptap/heaptap/internal/api/apitest"
 	"github.com/heaptap/heaptap/internal/columns/columnstest"
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/input"
@@ -175,6 +176,29 @@ func decodeColumns(t *testing.T, body []byte, to any) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAhead: a single recording is open before anybody asks; of several, none is.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	all := apitest.Recordings(t)
+	for _, paths := range [][]string{all[:1], all[:2]} {
+		a, err := New(t.Context(), Options{Finder: &input.Finder{}, Args: paths, Ahead: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		isOpen := func() bool {
+			a.shelf.mu.Lock()
+			defer a.shelf.mu.Unlock()
+			return len(a.shelf.open) == 1 && a.shelf.open[0].users == 0
+		}
+		if len(paths) == 1 {
+			waitFor(t, isOpen)
+		} else if err := a.shelf.wait(t.Context()); err != nil || a.shelf.only() != nil {
+			t.Errorf("of %d recordings, one would be opened (%v)", len(paths), err)
+		}
 	}
 }
 

@@ -15,6 +15,11 @@ const views = Object.fromEntries(pageNames.map((name) => [name, new Lazy(pages[n
   Record<PageName, Lazy<{ app: App }>>
 >;
 
+/** Loads a page, before it is known whether it can be shown: so its code comes while the first questions are asked. */
+export function loadAhead(name: PageName): void {
+  void views[name].load();
+}
+
 /** Loads the pages that the reader has not opened yet, while nothing else happens. */
 async function loadAll(): Promise<void> {
   for (const name of pageNames) await views[name].load();

@@ -35,16 +35,20 @@ export class Drawer {
     this.#send(picture, job);
   }
 
-  #send(picture: string, job: Job): void {
-    if (!this.#inline && !this.#port) {
-      try {
-        this.#port = this.#start();
-        this.#port.onmessage = ({ data }) => this.#finish(data.picture, data.laid);
-        this.#port.onerror = () => this.#fall();
-      } catch {
-        this.#inline = new Map(); // the browser has no workers, or refuses this one
-      }
+  /** Starts the worker, if it does not run yet: so its code comes while the first tree is asked for. */
+  start(): void {
+    if (this.#inline || this.#port) return;
+    try {
+      this.#port = this.#start();
+      this.#port.onmessage = ({ data }) => this.#finish(data.picture, data.laid);
+      this.#port.onerror = () => this.#fall();
+    } catch {
+      this.#inline = new Map(); // the browser has no workers, or refuses this one
     }
+  }
+
+  #send(picture: string, job: Job): void {
+    this.start();
     if (!this.#inline) return this.#port?.postMessage({ picture, job });
     let workshop = this.#inline.get(picture);
     if (!workshop) this.#inline.set(picture, (workshop = new Workshop()));

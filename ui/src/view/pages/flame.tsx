@@ -106,6 +106,7 @@ function taskFor(selected: Selected, frames: Frames): Task<Answer> {
 export function Flame({ app }: { app: App }) {
   const frames = useMemo(() => new Frames(), []);
   const part = useMemo(() => app.follower<Answer>("flame"), [app]);
+  useEffect(() => drawer.start(), []);
   useEffect(() => {
     const stop = app.put(part, (selected) => {
       const values = parametersOf(selected) as Values;
