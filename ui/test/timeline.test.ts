@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOver, columnsOf, nearestStep, spanOf, topOf, type Axis, type Steps } from "../src/model/timeline.ts";
-import { drag, grip, hit, settled } from "../src/model/timeline-drag.ts";
+import { changeOver, columnsOf, liveAt, nearestStep, spanOf, topOf, type Axis, type Steps } from "../src/model/timeline.ts";
+import { drag, dragged, grip, hit, peakNear, settled } from "../src/model/timeline-drag.ts";
 import {
   byteTicks,
   change,
@@ -255,6 +255,35 @@ whole.most[750] = 1010;
 whole.marks = [100, 400, 400, 900].map((at) => ({ name: `m${at}`, atNs: at * s, text: `m${at}` }));
 const facts: Facts = { whole, detail: undefined, width: 1000, peakNs: undefined, residentPeakNs: undefined };
 const none: State = { view: undefined, cursor: undefined, ranges: {} };
+
+test("a drag that ends near a maximum that stands out ends at it", () => {
+  const span = { begin: 0, end: 1000 * s };
+  const tooth = (t: number, at: number, height: number) => height * Math.max(0, 1 - Math.abs(t - at) / 20);
+  const live = (ns: number) => 500 + tooth(ns / s, 300, 400) + tooth(ns / s, 600, 4) + tooth(ns / s, 850, 500);
+  const steps = stepsFrom({ span, steps: 1000, live });
+  const here: Facts = { ...facts, whole: steps, peakNs: 850.4 * s };
+  const axis: Axis = { span, width: 1000 };
+  const near = (pixel: number) => (peakNear(here, axis, pixel * s) ?? NaN) / s;
+  assert.deepEqual([295, 296, 300, 304, 305].map(near), [NaN, 300, 300, 300, NaN]);
+  assert.deepEqual([598, 600, 700, 0, 1000].map(near), [NaN, NaN, NaN, NaN, NaN], "nothing stands out there");
+  assert.deepEqual([845, 846, 847, 854, 855].map(near), [NaN, 850.4, 850.4, 850.4, NaN], "the peak is where it was exactly");
+  const slope = stepsFrom({ span, steps: 1000, live: (ns) => ns / s });
+  const sloping = { ...here, whole: slope, peakNs: undefined };
+  for (const pixel of [3, 500, 998]) assert.equal(peakNear(sloping, axis, pixel * s), undefined);
+
+  const drawn = dragged(grip({}, axis, 200, 5, false), {}, axis, 303, here);
+  assert.deepEqual(drawn, { a: { begin: 200 * s, end: 300 * s } });
+  assert.equal(changeOver(steps, undefined, drawn.a ?? span), 400);
+  // An edge that is not touched stays, even near a maximum; and a range that is moved keeps its length.
+  const a = { begin: 298 * s, end: 400 * s };
+  const from = (at: number, to: number) => dragged(grip({ a }, axis, at, 5, false), { a }, axis, to, here).a;
+  assert.deepEqual(from(400, 853), { begin: 298 * s, end: 850.4 * s });
+  assert.deepEqual(from(350, 351), { begin: 299 * s, end: 401 * s });
+  const peak = { bytes: 1017, atNs: 850.4 * s };
+  assert.equal(liveAt(steps, undefined, 850.4 * s, peak), 1017);
+  assert.equal(changeOver(steps, undefined, { begin: 200 * s, end: 850.4 * s }, peak), 517);
+  assert.equal(liveAt(steps, undefined, 850 * s, peak), 1000);
+});
 
 test("actions go to peaks and marks, zoom, and select", () => {
   assert.equal(act("timeline.peak", none, facts).cursor, 750 * s);

@@ -11,6 +11,7 @@ import {
   topOf,
   type Axis,
   type Columns,
+  type Highest,
   type Ranges,
   type Ribbon,
   type Steps,
@@ -101,6 +102,8 @@ export interface Scene {
   /** The value at the top. */
   top: number;
   peak: { bytes: number; atNs: number };
+  /** The peak, if it is known exactly. */
+  exact: Highest | undefined;
   palette: Palette;
   /** Of the axis of time; made when they are first drawn. */
   labels?: Label[];
@@ -114,11 +117,12 @@ export function sceneOf(
   peak: Scene["peak"],
   palette: Palette,
   liveAlone = false,
+  exact?: Highest,
 ): Scene {
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
-  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, palette };
+  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, exact, palette };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
@@ -389,7 +393,7 @@ function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, o
       c.fillRect(Math.round(x) - 0.5, 0, 1, rateBottom);
       c.fillRect(Math.round(x) - 1.5, (flagsBottom + plotBottom) / 2 - 8, 3, 16); // says that it can be moved
     }
-    const delta = changeOver(scene.whole, scene.detail, span);
+    const delta = changeOver(scene.whole, scene.detail, span, scene.exact);
     return { middle: (begin + end) / 2, texts: rangeTexts(span, delta, axis, name) };
   });
   const placed = placePills(pills, axis.width, of);
