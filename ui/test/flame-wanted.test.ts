@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { metricAt, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
+import { countedOf, metricAt, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
 import { home, type Place } from "../src/model/place.ts";
 
 const at = (more: Partial<Place> = {}): Place => ({ ...home, page: "flame", ...more });
@@ -19,6 +19,7 @@ test("a difference compares two ranges, or the end of one with its beginning", (
   const one = wantedOf(at({ ...range, shape: "difference" }));
   assert.deepEqual([one.shape, one.metric, one.colour], ["difference", "live", "growth"]);
   assert.deepEqual(one.before, { from: undefined, to: "1s" });
+  assert.equal(countedOf(one, ""), "live bytes: change over the range");
   assert.equal(titleOf(one), "what has changed over the range");
   assert.equal(wantedOf(at({ ...range, shape: "difference", metric: ["bytes"] })).metric, "live");
   assert.equal(wantedOf(at({ ...range, shape: "difference", metric: ["live-blocks"] })).metric, "live-blocks");
@@ -27,6 +28,8 @@ test("a difference compares two ranges, or the end of one with its beginning", (
   const two = wantedOf(at({ ...range, from2: "3s", to2: "4s", shape: "difference", metric: ["bytes"] }));
   assert.deepEqual(two.before, { from: "3s", to: "4s" });
   assert.equal(two.metric, "bytes");
+  const open = wantedOf(at({ ...range, to2: "0.5s", shape: "difference" }));
+  assert.equal(titleOf(open), "what has changed between two ranges");
   assert.equal(titleOf(two), "what has changed between two ranges");
   assert.equal(wantedOf(at({ shape: "difference" })).shape, "top-down");
 });

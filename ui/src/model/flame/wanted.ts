@@ -22,6 +22,8 @@ export interface Wanted {
   colour: ColourMode;
   /** The range that the selected one is compared with; undefined: the picture is no difference. */
   before: Times | undefined;
+  /** That is all before the selected range: its end is compared with its beginning. */
+  growth: boolean;
 }
 
 function isRange({ from, to }: Times): boolean {
@@ -46,11 +48,13 @@ export function wantedOf(place: Place, range: Times = place): Wanted {
   if (place.shape === "sandwich" && place.of !== undefined) shape = "sandwich";
   const second = { from: place.from2, to: place.to2 };
   let before: Times | undefined;
+  let growth = false;
   if (place.shape === "difference" && (isRange(second) || isRange(range))) {
     shape = "difference";
     before = second;
     if (!isRange(second)) {
       // What was live when the range began: at the end of all that was before it.
+      growth = true;
       before = { from: undefined, to: range.from ?? "start" };
       if (metric !== "live-blocks") metric = "live";
     }
@@ -58,7 +62,7 @@ export function wantedOf(place: Place, range: Times = place): Wanted {
   const mode = modes.find((name) => name === place.colour);
   const possible = mode !== undefined && mode !== "growth" && (mode !== "thread" || by === "thread");
   const colour = shape === "difference" ? "growth" : possible ? mode : "module";
-  return { shape, by, metric, colour, before };
+  return { shape, by, metric, colour, before, growth };
 }
 
 /** Why a shape cannot be shown now: what the reader has to do first; undefined: it can. */
@@ -75,8 +79,15 @@ export function neededFor(shape: Shape, place: Place): string | undefined {
   return undefined;
 }
 
+/** What is counted, in words. */
+export function countedOf({ before, growth, metric }: Wanted, label: string): string {
+  if (!before) return label;
+  if (!growth) return `change of: ${label}`;
+  return `${metric === "live-blocks" ? "live blocks" : "live bytes"}: change over the range`;
+}
+
 /** What a picture shows, in words. */
-export function titleOf({ shape, before }: Wanted): string {
+export function titleOf({ shape, growth }: Wanted): string {
   switch (shape) {
     case "top-down":
       return "call tree from the root down";
@@ -85,6 +96,6 @@ export function titleOf({ shape, before }: Wanted): string {
     case "sandwich":
       return "callees";
     case "difference":
-      return before?.from === undefined ? "what has changed over the range" : "what has changed between two ranges";
+      return growth ? "what has changed over the range" : "what has changed between two ranges";
   }
 }

@@ -16,7 +16,7 @@ import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
 import type { Transform } from "../../model/flame/transforms.ts";
 import type { Tree } from "../../model/flame/tree.ts";
-import { groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
+import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
@@ -351,7 +351,7 @@ function Pictures(props: {
     answer: seen,
     rough,
     frames,
-    root: `${root} · ${metricOf(seen.metric)?.label ?? seen.metric}`,
+    root: `${root} · ${countedOf(seen, metricOf(seen.metric)?.label ?? seen.metric)}`,
     colour: seen.colour,
     longest: app.about.shown.value?.value.end_ns ?? 1e9,
     match: fault(place.search ?? "") === "" ? (place.search ?? "") : "",
@@ -551,7 +551,9 @@ function useFlameActions(app: App, handle: () => FlameHandle | undefined, markdo
     "flame.right": step("right"),
     "flame.root": step("root"),
     "flame.zoom": () => handle()?.zoomIn(),
-    "flame.back": () => handle()?.back(),
+    "flame.back": () => {
+      if (handle()?.back() !== true) app.actions.run("timeline.back");
+    },
     "flame.in": () => handle()?.zoomBy(0.5),
     "flame.out": () => handle()?.zoomBy(2),
     "flame.all": () => handle()?.reset(),
