@@ -163,6 +163,11 @@ test("ticks of an axis of time differ, ascend, and have room", () => {
   const whole = timeTicks({ span: { begin: 0, end: 2460 * s }, width: 1364 }, of).map(({ text }) => text);
   assert.deepEqual(whole.slice(0, 3), ["0", "2 min", "4 min"]);
   assert.deepEqual(byteTicks(700 * 2 ** 20, 80, 22).map(({ text }) => text), ["256 MiB", "512 MiB"]);
+  for (let top = 2; top < 1e12; top *= 1.07) {
+    const ticks = byteTicks(top, 78, 22);
+    assert.ok(ticks.length >= 2 && (ticks.at(-1)?.value ?? 0) <= top, `${ticks.length} marks up to ${top}`);
+    assert.ok((78 * (ticks[0]?.value ?? 0)) / top >= 11, `marks up to ${top} overlap`);
+  }
 });
 
 test("texts of flags and ranges never overlap, nor leave the picture", () => {
@@ -367,11 +372,12 @@ test("keys move the chosen moment from step to step, and select", () => {
   // Back to where it began, nothing is selected.
   assert.equal(press(press(press(none, "Home"), "ArrowRight", true), "ArrowLeft", true).ranges.a, undefined);
   state = press({ ...state, view: { begin: 0, end: 500 * s } }, "Escape");
+  assert.equal(state.cursor, undefined);
+  state = act("timeline.back", state, facts);
   assert.deepEqual(state.ranges, {});
   state = press(state, "Escape");
-  assert.equal(state.cursor, undefined);
-  state = press(state, "Escape");
   assert.equal(state.view, undefined);
+  assert.equal(act("timeline.back", state, facts), state, "nothing is left");
   assert.equal(keyed(state, facts, { key: "Escape", shiftKey: false, ctrlKey: false }), undefined);
   assert.equal(keyed(state, facts, { key: "x", shiftKey: false, ctrlKey: false }), undefined);
 });

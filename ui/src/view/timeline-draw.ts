@@ -40,7 +40,7 @@ const axisMiddle = 116;
 /** Below this line, the pointer moves what is shown, if that is a part. */
 export const stripTop = 122;
 const stripBar = 124;
-const right = 12; // for half a label
+const right = 16; // for half a label
 
 /** Where labels of the axis of bytes are: no curve comes there. */
 export function gutter(width: number): number {
@@ -307,22 +307,33 @@ function drawFlags(c: CanvasRenderingContext2D, scene: Scene): void {
     named.add(region.name);
     return [{ text: name(region.name), x: begun[i] ?? 0 }];
   });
+  const peakY = yOf(top, Math.min(peak.bytes, top));
+  const peakText = `peak ${size(peak.bytes)}`;
+  // Where higher curves, or a higher top, are far above the dot, its label is beside it.
+  const low = peakShown && peakY > 2 * flagsBottom;
   const flags = [
-    ...(peakShown ? [{ text: `peak ${size(peak.bytes)}`, x: peakX }] : []),
+    ...(peakShown && !low ? [{ text: peakText, x: peakX }] : []),
     ...marks.map(({ flag, x }) => ({ text: name(flag.name), x })),
     ...first,
   ];
   c.textAlign = "left";
   for (const { text, x, index } of placeFlags(flags, axis.width, measure(c))) {
-    c.fillStyle = peakShown && index === 0 ? palette.text : palette.quiet;
+    c.fillStyle = peakShown && !low && index === 0 ? palette.text : palette.quiet;
     c.fillText(text, x, 6);
   }
   if (!peakShown) return;
-  // The label is above the dot, where no curve comes.
   c.fillStyle = palette.live;
   c.strokeStyle = palette.panel;
   c.lineWidth = 1.5;
-  dot(c, peakX, yOf(top, Math.min(peak.bytes, top)), 3.5);
+  dot(c, peakX, peakY, 3.5);
+  if (!low) return; // above the dot, where no curve comes
+  const width = measure(c)(peakText);
+  const x = peakX + 7 + width <= axis.width ? peakX + 7 : peakX - 7 - width;
+  c.strokeStyle = palette.panel;
+  c.lineWidth = 3;
+  c.strokeText(peakText, x, peakY - 7);
+  c.fillStyle = palette.text;
+  c.fillText(peakText, x, peakY - 7);
 }
 
 function dot(c: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
@@ -355,7 +366,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Ov
   // The axis of time gives way to the words for the ranges.
   scene.labels ??= timeTicks(axis, of).map(({ value, text }) => {
     const width = of(text);
-    const x = Math.min(Math.max(toPixel(axis, value) - width / 2, -4), axis.width - width + right - 2);
+    const x = Math.min(Math.max(toPixel(axis, value) - width / 2, -4), axis.width - width + right - 6);
     return { text, width, x };
   });
   c.textAlign = "left";
