@@ -141,16 +141,19 @@ function Legend(props: With<Steps | undefined>) {
     <div class="readout">
       <Entry kind="live" label="live" hint={hint} bytes={live} />
       {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
-      {steps.resident && !props.liveAlone && (
-        <Entry kind="resident" label="resident" hint="in memory, as the kernel says" bytes={steps.resident[i] ?? NaN} />
+      {steps.resident && (
+        <button
+          type="button"
+          class="plain swatch resident"
+          aria-pressed={!props.liveAlone}
+          title={props.liveAlone ? residentHidden : residentShown}
+          onClick={() => props.onLiveAlone(!props.liveAlone)}
+        >
+          <span>resident</span> <Bytes bytes={steps.resident[i] ?? NaN} />
+        </button>
       )}
       {steps.mapped && !props.liveAlone && (
         <Entry kind="mapped wide" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
-      )}
-      {steps.resident && (
-        <button type="button" class="plain" onClick={() => props.onLiveAlone(!props.liveAlone)}>
-          {props.liveAlone ? "with resident" : "live alone"}
-        </button>
       )}
       <span class="swatch rate wide">
         <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
@@ -174,16 +177,22 @@ function Legend(props: With<Steps | undefined>) {
   );
 }
 
+const residentShown = "in memory, as the kernel says: click to hide it, so that live bytes fill the picture";
+const residentHidden = "in memory, as the kernel says: not drawn, so that live bytes fill the picture; click to show it";
 const mappedHint = "address space of the process, used or not; not drawn where it is far above what is used";
 
 function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string; bytes: number }) {
   const { kind, label, hint, bytes } = props;
-  const known = !Number.isNaN(bytes);
   return (
     <span class={`swatch ${kind}`}>
-      <span title={hint}>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
+      <span title={hint}>{label}</span> <Bytes bytes={bytes} />
     </span>
   );
+}
+
+function Bytes({ bytes }: { bytes: number }) {
+  const known = !Number.isNaN(bytes);
+  return <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>;
 }
 
 /** The marks near a moment, and the shortest region around it: at most three names. */
