@@ -178,7 +178,7 @@ function Legend(props: With<Steps | undefined>) {
 }
 
 const residentShown = "in memory, as the kernel says: click to hide it, so that live bytes fill the picture";
-const residentHidden = "in memory, as the kernel says: not drawn, so that live bytes fill the picture; click to show it";
+const residentHidden = "in memory, as the kernel says: hidden, so that live bytes fill the picture; click to show it";
 const mappedHint = "address space of the process, used or not; not drawn where it is far above what is used";
 
 function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string; bytes: number }) {
