@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Answers, NodeColumns } from "../src/api.ts";
 import { flameActions } from "../src/model/flame/actions.ts";
 import { applyEdits, formatEdit, numbered, parseEdit, type Edit } from "../src/model/flame/edits.ts";
-import { Frames, library, other, own, wrapper } from "../src/model/flame/frames.ts";
+import { Frames, library, other, own, start, wrapper } from "../src/model/flame/frames.ts";
 import { Workshop, type Job, type Laid } from "../src/model/flame/job.ts";
 import { markdownOf } from "../src/model/flame/markdown.ts";
 import { transformsOf } from "../src/model/flame/transforms.ts";
@@ -99,12 +99,13 @@ test("frames keep their numbers in every answer, and know whose code they are", 
       { function: "std::vector<int>::push_back", module: "/bin/app", kind: "library" },
       { function: "", module: "/bin/app", offset: "0x10", kind: "other" },
       { by: "thread" },
+      { function: "_start", module: "/bin/app", kind: "own" },
     ]),
   );
   const again = frames.number(groups([malloc, { function: "new", module: "/x" }]));
   assert.equal(again[0], first[1]);
   assert.equal(frames.count, again[1]! + 1);
-  assert.deepEqual([...first].map((f) => frames.kinds[f]), [own, wrapper, library, other, own]);
+  assert.deepEqual([...first].map((f) => frames.kinds[f]), [own, wrapper, library, other, own, start]);
   assert.equal(frames.names[first[3]!], "app+0x10");
   assert.equal(frames.texts[first[3]!], "0x10 /bin/app");
 });

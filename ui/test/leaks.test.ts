@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Frame } from "../src/model/group.ts";
-import { curvePath, suppresses, suppressionOf } from "../src/model/leaks.ts";
+import { curvePath, endOf, suppresses, suppressionOf, whyEmpty } from "../src/model/leaks.ts";
+import { home } from "../src/model/place.ts";
 
 const app = "/bin/app";
 const frame = (name: string, more: Partial<Frame> = {}): Frame => ({
@@ -54,4 +55,15 @@ test("a curve fills its picture", () => {
   for (const [times, values] of nothing) {
     assert.equal(curvePath(times, values), "");
   }
+});
+
+test("what is said about a range is about the range", () => {
+  const range = { ...home, from: "1s", to: "2s" };
+  assert.equal(endOf(range), "the end of the range");
+  assert.equal(endOf({ ...range, to: undefined }), "the end");
+  assert.match(whyEmpty(range, false).why, /allocated in this range was freed later/);
+  assert.match(whyEmpty({ ...home, to: "2s" }, false).why, /freed later/);
+  assert.match(whyEmpty({ ...range, thread: ["1"] }, false).why, /in this selection/);
+  assert.match(whyEmpty(home, false).why, /except what its runtime keeps/);
+  assert.match(whyEmpty(range, true).why, /up to the end of the range/);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOver, columnsOf, nearestStep, spanOf, topOf, type Axis, type Steps } from "../src/model/timeline.ts";
-import { drag, grip, hit, settled } from "../src/model/timeline-drag.ts";
+import { changeOver, columnsOf, liveAt, nearestStep, spanOf, topOf } from "../src/model/timeline.ts";
+import type { Axis, Steps } from "../src/model/timeline.ts";
+import { drag, dragged, grip, hit, peakNear, settled } from "../src/model/timeline-drag.ts";
 import {
   byteTicks,
   change,
@@ -163,6 +164,11 @@ test("ticks of an axis of time differ, ascend, and have room", () => {
   const whole = timeTicks({ span: { begin: 0, end: 2460 * s }, width: 1364 }, of).map(({ text }) => text);
   assert.deepEqual(whole.slice(0, 3), ["0", "2 min", "4 min"]);
   assert.deepEqual(byteTicks(700 * 2 ** 20, 80, 22).map(({ text }) => text), ["256 MiB", "512 MiB"]);
+  for (let top = 2; top < 1e12; top *= 1.07) {
+    const ticks = byteTicks(top, 78, 22);
+    assert.ok(ticks.length >= 2 && (ticks.at(-1)?.value ?? 0) <= top, `${ticks.length} marks up to ${top}`);
+    assert.ok((78 * (ticks[0]?.value ?? 0)) / top >= 11, `marks up to ${top} overlap`);
+  }
 });
 
 test("texts of flags and ranges never overlap, nor leave the picture", () => {
@@ -256,6 +262,35 @@ whole.marks = [100, 400, 400, 900].map((at) => ({ name: `m${at}`, atNs: at * s, 
 const facts: Facts = { whole, detail: undefined, width: 1000, peakNs: undefined, residentPeakNs: undefined };
 const none: State = { view: undefined, cursor: undefined, ranges: {} };
 
+test("a drag that ends near a maximum that stands out ends at it", () => {
+  const span = { begin: 0, end: 1000 * s };
+  const tooth = (t: number, at: number, height: number) => height * Math.max(0, 1 - Math.abs(t - at) / 20);
+  const live = (ns: number) => 500 + tooth(ns / s, 300, 400) + tooth(ns / s, 600, 4) + tooth(ns / s, 850, 500);
+  const steps = stepsFrom({ span, steps: 1000, live });
+  const here: Facts = { ...facts, whole: steps, peakNs: 850.4 * s };
+  const axis: Axis = { span, width: 1000 };
+  const near = (pixel: number) => (peakNear(here, axis, pixel * s) ?? NaN) / s;
+  assert.deepEqual([295, 296, 300, 304, 305].map(near), [NaN, 300, 300, 300, NaN]);
+  assert.deepEqual([598, 600, 700, 0, 1000].map(near), [NaN, NaN, NaN, NaN, NaN], "nothing stands out there");
+  assert.deepEqual([845, 846, 854, 855].map(near), [NaN, 850.4, 850.4, NaN], "the peak, exactly");
+  const slope = stepsFrom({ span, steps: 1000, live: (ns) => ns / s });
+  const sloping = { ...here, whole: slope, peakNs: undefined };
+  for (const pixel of [3, 500, 998]) assert.equal(peakNear(sloping, axis, pixel * s), undefined);
+
+  const drawn = dragged(grip({}, axis, 200, 5, false), {}, axis, 303, here);
+  assert.deepEqual(drawn, { a: { begin: 200 * s, end: 300 * s } });
+  assert.equal(changeOver(steps, undefined, drawn.a ?? span), 400);
+  // An edge that is not touched stays, even near a maximum; and a range that is moved keeps its length.
+  const a = { begin: 298 * s, end: 400 * s };
+  const from = (at: number, to: number) => dragged(grip({ a }, axis, at, 5, false), { a }, axis, to, here).a;
+  assert.deepEqual(from(400, 853), { begin: 298 * s, end: 850.4 * s });
+  assert.deepEqual(from(350, 351), { begin: 299 * s, end: 401 * s });
+  const peak = { bytes: 1017, atNs: 850.4 * s };
+  assert.equal(liveAt(steps, undefined, 850.4 * s, peak), 1017);
+  assert.equal(changeOver(steps, undefined, { begin: 200 * s, end: 850.4 * s }, peak), 517);
+  assert.equal(liveAt(steps, undefined, 850 * s, peak), 1000);
+});
+
 test("actions go to peaks and marks, zoom, and select", () => {
   assert.equal(act("timeline.peak", none, facts).cursor, 750 * s);
   assert.equal(act("timeline.peak", none, { ...facts, peakNs: 749.5 * s }).cursor, 749.5 * s);
@@ -338,11 +373,12 @@ test("keys move the chosen moment from step to step, and select", () => {
   // Back to where it began, nothing is selected.
   assert.equal(press(press(press(none, "Home"), "ArrowRight", true), "ArrowLeft", true).ranges.a, undefined);
   state = press({ ...state, view: { begin: 0, end: 500 * s } }, "Escape");
+  assert.equal(state.cursor, undefined);
+  state = act("timeline.back", state, facts);
   assert.deepEqual(state.ranges, {});
   state = press(state, "Escape");
-  assert.equal(state.cursor, undefined);
-  state = press(state, "Escape");
   assert.equal(state.view, undefined);
+  assert.equal(act("timeline.back", state, facts), state, "nothing is left");
   assert.equal(keyed(state, facts, { key: "Escape", shiftKey: false, ctrlKey: false }), undefined);
   assert.equal(keyed(state, facts, { key: "x", shiftKey: false, ctrlKey: false }), undefined);
 });

@@ -246,10 +246,15 @@ const start = new Set([
   ...["call_init", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "start_thread", "thread_start"],
 ]);
 
+/** Whether a function runs before main or before a thread's function. */
+export function isStart(name: string): boolean {
+  return start.has(name.replace(/@.*/, ""));
+}
+
 function kindAt(columns: Pick<GroupColumns, "kind" | "function">, row: number): Kind {
   const kind = columns.kind.at(row);
   if (kind === "own" || kind === "library" || kind === "wrapper" || kind === "other") {
-    return start.has(columns.function.at(row).replace(/@.*/, "")) ? "start" : kind;
+    return isStart(columns.function.at(row)) ? "start" : kind;
   }
   return "";
 }

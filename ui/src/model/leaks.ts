@@ -1,7 +1,9 @@
 // Leaks: what was never freed, what keeps growing, and the suppressions of what is known.
 import type { Leaks, Timeline, Top } from "../api.ts";
+import { filtersOf } from "./filters.ts";
 import { groupsOf, type Frame, type Group } from "./group.ts";
 import { base } from "./names.ts";
+import type { Place } from "./place.ts";
 import { sheetOf, type Sheet } from "./table.ts";
 
 /** A call stack whose live bytes kept rising. */
@@ -52,6 +54,25 @@ export function leaksOf(answer: Leaks): LeakAnswer {
     steadiness: s.confidence[i] || 0,
   }));
   return { ...leakedOf({ ...answer, by: "stack" }), suspects: suspects.sort((a, b) => b.perSecond - a.perSecond) };
+}
+
+/** The moment up to which live bytes are looked at, in words. */
+export function endOf({ to }: Pick<Place, "to">): string {
+  return to === undefined || to === "end" ? "the end" : "the end of the range";
+}
+
+/** Why nothing is listed, and a command that shows what else there is. */
+export function whyEmpty(place: Place, growth: boolean): { why: string; command?: string } {
+  const { from, to, ...others } = filtersOf(place);
+  const ranged = from !== undefined || to !== undefined;
+  const filtered = Object.keys(others).length > 0;
+  if (growth) return { why: `No call stack's live bytes rose steadily, up to ${endOf(place)}.` };
+  if (filtered) return { why: "Everything that was allocated in this selection was freed: nothing of it leaked." };
+  if (ranged) return { why: "Everything that was allocated in this range was freed later: nothing of it leaked." };
+  return {
+    why: "Nothing leaked: all that the program allocated was freed, except what its runtime keeps for itself.",
+    command: "heaptap leaks --runtime FILE",
+  };
 }
 
 /** How live bytes of call stacks developed, by the keys of their groups. */

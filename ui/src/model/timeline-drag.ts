@@ -1,6 +1,7 @@
 // Dragging on the timeline: what a pointer takes hold of, and what becomes of the ranges as it moves.
 import type { Span } from "./time.ts";
-import { clamp, toPixel, toTime, type Axis, type Ranges } from "./timeline.ts";
+import { snapper, type Facts } from "./timeline-moves.ts";
+import { clamp, firstAtLeast, maximum, stepsAt, toPixel, toTime, type Axis, type Ranges } from "./timeline.ts";
 
 export type Which = "a" | "b";
 
@@ -88,6 +89,49 @@ export function settled(ranges: Ranges, snap: (ns: number) => number): Ranges {
     if (begin < end) result[which] = { begin, end };
   }
   return result.a || !result.b ? result : { a: result.b };
+}
+
+/** How near to a maximum a drag ends at it, in pixels. */
+const peakReach = 4;
+
+/** By which share of the highest value a maximum stands out, on both sides: about two pixels of the picture. */
+const prominent = 1 / 40;
+
+/** The maximum near a moment at which a drag is meant to end: the peak, or one that stands out; undefined: none. */
+export function peakNear(facts: Facts, axis: Axis, ns: number): number | undefined {
+  const reachNs = (peakReach * (axis.span.end - axis.span.begin)) / axis.width;
+  const { peakNs } = facts;
+  if (peakNs !== undefined && Math.abs(peakNs - ns) <= reachNs) return peakNs;
+  const { timesNs, live } = stepsAt(facts.whole, facts.detail, ns);
+  let best = firstAtLeast(timesNs, ns - reachNs);
+  let i = best;
+  for (; i < timesNs.length && (timesNs[i] ?? 0) <= ns + reachNs; i++) if ((live[i] ?? 0) > (live[best] ?? 0)) best = i;
+  const at = timesNs[best];
+  if (i === best || at === undefined) return undefined;
+  // On each side, as far again, it falls before it rises above this one.
+  const least = (live[best] ?? 0) - prominent * maximum(facts.whole.most);
+  const falls = (direction: 1 | -1) => {
+    for (let k = best + direction; Math.abs((timesNs[k] ?? Infinity) - at) <= 2 * reachNs; k += direction) {
+      if ((live[k] ?? 0) > (live[best] ?? 0)) return false;
+      if ((live[k] ?? 0) <= least) return true;
+    }
+    return false;
+  };
+  if (!falls(1) || !falls(-1)) return undefined;
+  return peakNs !== undefined && Math.abs(peakNs - at) <= reachNs ? peakNs : at;
+}
+
+/**
+ * The ranges when the pointer is at a place, with ends at moments that are known exactly. Ends that are drawn are at a
+ * maximum that is near; those that stay are where they were.
+ */
+export function dragged(held: Grip, ranges: Ranges, axis: Axis, x: number, facts: Facts): Ranges {
+  const exact = snapper(facts);
+  const stay = new Set([ranges.a, ranges.b].flatMap((span) => (span ? [span.begin, span.end] : [])));
+  return settled(drag(held, ranges, axis, x), (ns) => {
+    if (stay.has(ns)) return ns;
+    return (held.kind === "middle" ? undefined : peakNear(facts, axis, ns)) ?? exact(ns);
+  });
 }
 
 /** The pointer that shows what a drag would do. */

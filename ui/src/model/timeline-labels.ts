@@ -23,10 +23,14 @@ export interface Tick {
   text: string;
 }
 
-/** The values that are marked on an axis of bytes, from the lowest above 0, at least `space` pixels apart. */
+/**
+ * The values that are marked on an axis of bytes, from the lowest above 0, about `space` pixels apart: at least two,
+ * which may be half as far apart, since one alone says nothing about the others.
+ */
 export function byteTicks(top: number, height: number, space: number): Tick[] {
   const least = (top * space) / height;
-  const step = byteSteps.find((s) => s >= least) ?? top;
+  const wide = byteSteps.find((s) => s >= least) ?? top;
+  const step = 2 * wide > top && wide > 1 ? wide / 2 : wide;
   const ticks: Tick[] = [];
   for (let value = step; value <= top; value += step) ticks.push({ value, text: byteLabel(value) });
   return ticks;

@@ -39,6 +39,7 @@ export const timelineActions = [
   { id: "timeline.whole", keys: [], title: "Show the whole run", section },
   { id: "timeline.rise", keys: [], title: "Select the rise at the chosen moment", section },
   { id: "timeline.compare", keys: ["c"], title: "Compare the selected time with as much time before it", section },
+  { id: "timeline.back", keys: ["Escape"], title: "Clear the chosen moment, then the selected time", section },
   { id: "timeline.clear", keys: [], title: "Clear the selected time", section },
 ] as const;
 
@@ -69,6 +70,8 @@ export function act(action: TimelineAction, state: State, facts: Facts): State {
       return state.cursor === undefined ? state : selectRise(state, facts, state.cursor);
     case "timeline.compare":
       return compare(state, run);
+    case "timeline.back":
+      return stepBack(state) ?? state;
     case "timeline.clear":
       return state.ranges.a || state.cursor !== undefined ? { ...state, ranges: {}, cursor: undefined } : state;
   }
@@ -242,9 +245,9 @@ function target(state: State, facts: Facts, view: Span, run: Span, key: string):
   return steps.timesNs[clamp(beside, 0, steps.timesNs.length - 1)] ?? state.cursor;
 }
 
-/** One step back: first the ranges go, then the chosen moment, then the zoom. Undefined: there is nothing to undo. */
+/** One step back: first the chosen moment goes, then the ranges, then the zoom. Undefined: there is nothing to undo. */
 function stepBack(state: State): State | undefined {
-  if (state.ranges.a) return { ...state, ranges: {} };
   if (state.cursor !== undefined) return { ...state, cursor: undefined };
+  if (state.ranges.a) return { ...state, ranges: {} };
   return state.view && { ...state, view: undefined };
 }

@@ -112,16 +112,25 @@ export function stepsAt(whole: Steps, detail: Steps | undefined, ns: number): St
   return ns >= begin && ns <= end ? detail : whole;
 }
 
-/** By how much the live bytes changed over a span, between the ends of steps that are nearest to its ends. */
-export function changeOver(whole: Steps, detail: Steps | undefined, { begin, end }: Span): number {
-  // A range that was chosen at another zoom ends where steps of that zoom did.
-  const liveAt = (ns: number) => {
-    const i = nearestStep(whole, ns);
-    const k = detail ? nearestStep(detail, ns) : 0;
-    const closer = detail && Math.abs((detail.timesNs[k] ?? 0) - ns) <= Math.abs((whole.timesNs[i] ?? 0) - ns);
-    return (closer ? detail.live[k] : whole.live[i]) ?? 0;
-  };
-  return liveAt(end) - liveAt(begin);
+/** The most live bytes, and when that was, if it is known exactly. */
+export interface Highest {
+  bytes: number;
+  atNs: number | undefined;
+}
+
+/** What was live at the end of a step that is nearest to a moment, or at the peak, if that is the moment. */
+export function liveAt(whole: Steps, detail: Steps | undefined, ns: number, peak?: Highest): number {
+  if (peak?.atNs === ns) return peak.bytes;
+  // A moment that was chosen at another zoom is where a step of that zoom ends.
+  const i = nearestStep(whole, ns);
+  const k = detail ? nearestStep(detail, ns) : 0;
+  const closer = detail && Math.abs((detail.timesNs[k] ?? 0) - ns) <= Math.abs((whole.timesNs[i] ?? 0) - ns);
+  return (closer ? detail.live[k] : whole.live[i]) ?? 0;
+}
+
+/** By how much the live bytes changed over a span. */
+export function changeOver(whole: Steps, detail: Steps | undefined, { begin, end }: Span, peak?: Highest): number {
+  return liveAt(whole, detail, end, peak) - liveAt(whole, detail, begin, peak);
 }
 
 /** The highest entry of a list: its first; undefined if none is known. */

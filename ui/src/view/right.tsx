@@ -6,6 +6,7 @@ import type { ByName, MetricName } from "../api.ts";
 import { pickedOf, type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
 import { literally } from "../model/filters.ts";
+import { metricAt } from "../model/flame/wanted.ts";
 import { metricOf } from "../model/metrics.ts";
 import type { Place, PageName } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
@@ -34,7 +35,7 @@ export function Right({ app, open }: { app: App; open: boolean }) {
 function askedOf({ place, filters, rough }: Selected): DetailsAsked | undefined {
   const picked = pickedOf(place);
   if (!picked) return undefined;
-  const metric: MetricName = metricOf(place.metric[0] ?? "")?.name ?? "peak";
+  const metric: MetricName = metricOf(metricAt(place, filters))?.name ?? "peak";
   const by = picked.kind === "line" || place.page === "source" ? undefined : (place.by as ByName | undefined);
   return { picked, filters, metric, rough, ...(by && { by }), ...(place.at !== undefined && { at: place.at }) };
 }
@@ -83,7 +84,7 @@ function About({ app }: { app: App }) {
             more={more.shown.value?.value}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
             moment={`at ${place.at ?? place.to ?? "the end"}`}
-            counted={metricOf(place.metric[0] ?? "peak")?.label ?? ""}
+            counted={metricOf(metricAt(place))?.label ?? ""}
             open={(page) => goOf(app, placeOn(page, place, d))}
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
             editor={(file, line) => editorLink(editorTemplate.value, file, line)}

@@ -11,6 +11,7 @@ import {
   topOf,
   type Axis,
   type Columns,
+  type Highest,
   type Ranges,
   type Ribbon,
   type Steps,
@@ -39,7 +40,7 @@ const axisMiddle = 116;
 /** Below this line, the pointer moves what is shown, if that is a part. */
 export const stripTop = 122;
 const stripBar = 124;
-const right = 12; // for half a label
+const right = 16; // for half a label
 
 /** Where labels of the axis of bytes are: no curve comes there. */
 export function gutter(width: number): number {
@@ -101,6 +102,8 @@ export interface Scene {
   /** The value at the top. */
   top: number;
   peak: { bytes: number; atNs: number };
+  /** The peak, if it is known exactly. */
+  exact: Highest | undefined;
   palette: Palette;
   /** Of the axis of time; made when they are first drawn. */
   labels?: Label[];
@@ -114,11 +117,12 @@ export function sceneOf(
   peak: Scene["peak"],
   palette: Palette,
   liveAlone = false,
+  exact?: Highest,
 ): Scene {
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
-  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, palette };
+  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, exact, palette };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
@@ -303,22 +307,33 @@ function drawFlags(c: CanvasRenderingContext2D, scene: Scene): void {
     named.add(region.name);
     return [{ text: name(region.name), x: begun[i] ?? 0 }];
   });
+  const peakY = yOf(top, Math.min(peak.bytes, top));
+  const peakText = `peak ${size(peak.bytes)}`;
+  // Where higher curves, or a higher top, are far above the dot, its label is beside it.
+  const low = peakShown && peakY > 2 * flagsBottom;
   const flags = [
-    ...(peakShown ? [{ text: `peak ${size(peak.bytes)}`, x: peakX }] : []),
+    ...(peakShown && !low ? [{ text: peakText, x: peakX }] : []),
     ...marks.map(({ flag, x }) => ({ text: name(flag.name), x })),
     ...first,
   ];
   c.textAlign = "left";
   for (const { text, x, index } of placeFlags(flags, axis.width, measure(c))) {
-    c.fillStyle = peakShown && index === 0 ? palette.text : palette.quiet;
+    c.fillStyle = peakShown && !low && index === 0 ? palette.text : palette.quiet;
     c.fillText(text, x, 6);
   }
   if (!peakShown) return;
-  // The label is above the dot, where no curve comes.
   c.fillStyle = palette.live;
   c.strokeStyle = palette.panel;
   c.lineWidth = 1.5;
-  dot(c, peakX, yOf(top, Math.min(peak.bytes, top)), 3.5);
+  dot(c, peakX, peakY, 3.5);
+  if (!low) return; // above the dot, where no curve comes
+  const width = measure(c)(peakText);
+  const x = peakX + 7 + width <= axis.width ? peakX + 7 : peakX - 7 - width;
+  c.strokeStyle = palette.panel;
+  c.lineWidth = 3;
+  c.strokeText(peakText, x, peakY - 7);
+  c.fillStyle = palette.text;
+  c.fillText(peakText, x, peakY - 7);
 }
 
 function dot(c: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
@@ -351,7 +366,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Ov
   // The axis of time gives way to the words for the ranges.
   scene.labels ??= timeTicks(axis, of).map(({ value, text }) => {
     const width = of(text);
-    const x = Math.min(Math.max(toPixel(axis, value) - width / 2, -4), axis.width - width + right - 2);
+    const x = Math.min(Math.max(toPixel(axis, value) - width / 2, -4), axis.width - width + right - 6);
     return { text, width, x };
   });
   c.textAlign = "left";
@@ -389,7 +404,7 @@ function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, o
       c.fillRect(Math.round(x) - 0.5, 0, 1, rateBottom);
       c.fillRect(Math.round(x) - 1.5, (flagsBottom + plotBottom) / 2 - 8, 3, 16); // says that it can be moved
     }
-    const delta = changeOver(scene.whole, scene.detail, span);
+    const delta = changeOver(scene.whole, scene.detail, span, scene.exact);
     return { middle: (begin + end) / 2, texts: rangeTexts(span, delta, axis, name) };
   });
   const placed = placePills(pills, axis.width, of);

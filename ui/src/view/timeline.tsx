@@ -9,6 +9,7 @@ import { timeText, type Span } from "../model/time.ts";
 import {
   changeOver,
   highest,
+  liveAt,
   spanOf,
   stepAt,
   stepsAt,
@@ -17,7 +18,7 @@ import {
   type Ribbon,
   type Steps,
 } from "../model/timeline.ts";
-import { drag, grip, pointerFor, reach, settled, slop, type Grip } from "../model/timeline-drag.ts";
+import { dragged, grip, pointerFor, reach, slop, type Grip } from "../model/timeline-drag.ts";
 import { change, momentLabel, rate } from "../model/timeline-labels.ts";
 import {
   around,
@@ -118,6 +119,9 @@ export function Timeline(props: TimelineProps) {
 /** The parts' props: the steps are there. */
 type With<W> = Omit<TimelineProps, "whole"> & { whole: W; hover: Signal<number | undefined> };
 
+/** How far the live bytes may move within a step, as a share, before the legend says so. */
+const mostEven = 0.05;
+
 /** The names of the curves, with their values at the pointer, at the chosen moment, or at the peak. */
 function Legend(props: With<Steps | undefined>) {
   const { whole, detail, peak, ribbon, state, hover, onView } = props;
@@ -128,22 +132,28 @@ function Legend(props: With<Steps | undefined>) {
   const i = stepAt(steps, at);
   const seconds = ((steps.timesNs[i] ?? 0) - (steps.timesNs[i - 1] ?? 0)) / 1e9;
   const atPeak = hover.value === undefined && state.cursor === undefined;
-  const live = atPeak ? top.bytes : (steps.most[i] ?? NaN);
+  const live = atPeak ? top.bytes : liveAt(whole, detail, at, peak);
+  const [fewest, most] = [steps.fewest[i] ?? NaN, steps.most[i] ?? NaN];
+  const moves = !atPeak && most - fewest > mostEven * most;
+  const hint = `requested bytes of live blocks${moves ? `: around this moment, ${size(fewest)} to ${size(most)}` : ""}`;
   const pixelNs = pixelOf(whole, state);
   return (
     <div class="readout">
-      <Entry kind="live" label="live" hint="requested bytes of live blocks: the most there were" bytes={live} />
+      <Entry kind="live" label="live" hint={hint} bytes={live} />
       {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
-      {steps.resident && !props.liveAlone && (
-        <Entry kind="resident" label="resident" hint="in memory, as the kernel says" bytes={steps.resident[i] ?? NaN} />
+      {steps.resident && (
+        <button
+          type="button"
+          class="plain swatch resident"
+          aria-pressed={!props.liveAlone}
+          title={props.liveAlone ? residentHidden : residentShown}
+          onClick={() => props.onLiveAlone(!props.liveAlone)}
+        >
+          <span>resident</span> <Bytes bytes={steps.resident[i] ?? NaN} />
+        </button>
       )}
       {steps.mapped && !props.liveAlone && (
         <Entry kind="mapped wide" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
-      )}
-      {steps.resident && (
-        <button type="button" class="plain" onClick={() => props.onLiveAlone(!props.liveAlone)}>
-          {props.liveAlone ? "with resident" : "live alone"}
-        </button>
       )}
       <span class="swatch rate wide">
         <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
@@ -167,16 +177,22 @@ function Legend(props: With<Steps | undefined>) {
   );
 }
 
+const residentShown = "in memory, as the kernel says: click to hide it, so that live bytes fill the picture";
+const residentHidden = "in memory, as the kernel says: hidden, so that live bytes fill the picture; click to show it";
 const mappedHint = "address space of the process, used or not; not drawn where it is far above what is used";
 
 function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string; bytes: number }) {
   const { kind, label, hint, bytes } = props;
-  const known = !Number.isNaN(bytes);
   return (
     <span class={`swatch ${kind}`}>
-      <span title={hint}>{label}</span> <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>
+      <span title={hint}>{label}</span> <Bytes bytes={bytes} />
     </span>
   );
+}
+
+function Bytes({ bytes }: { bytes: number }) {
+  const known = !Number.isNaN(bytes);
+  return <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>;
 }
 
 /** The marks near a moment, and the shortest region around it: at most three names. */
@@ -200,7 +216,12 @@ function pixelOf(whole: Steps, state: State): number {
   return (end - begin) / 1000;
 }
 
-function peakOf(whole: Steps, peak: Peak | undefined): { bytes: number; atNs: number } {
+interface PeakKnown {
+  bytes: number;
+  atNs: number;
+}
+
+function peakOf(whole: Steps, peak: Peak | undefined): PeakKnown {
   if (peak?.atNs !== undefined) return { bytes: peak.bytes, atNs: peak.atNs };
   const i = highest(whole.most) ?? 0;
   return { bytes: whole.most[i] ?? 0, atNs: whole.timesNs[i] ?? 0 };
@@ -254,8 +275,8 @@ function Picture(props: With<Steps> & { width: number }) {
   useLayoutEffect(() => setPalette(element.current ? paletteOf(element.current) : undefined), [theme]);
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
-    return sceneOf(width, whole, detail, view ?? run, peak, palette, props.liveAlone);
-  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs, props.liveAlone]);
+    return sceneOf(width, whole, detail, view ?? run, peak, palette, props.liveAlone, props.peak);
+  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone]);
 
   useLayoutEffect(() => {
     if (scene && curves.current) drawCurves(curves.current, scene);
@@ -329,7 +350,7 @@ function Picture(props: With<Steps> & { width: number }) {
       apply({ ...state.current, view: pinched(h.grip.view, run, facts.width, h.grip.from, [a, b]) });
       return;
     }
-    brushed.value = settled(drag(h.grip, h.ranges, axis(), h.x), snapper(facts));
+    brushed.value = dragged(h.grip, h.ranges, axis(), h.x, facts);
     props.onBrush(brushed.value);
   };
 
@@ -445,7 +466,7 @@ function Picture(props: With<Steps> & { width: number }) {
     const extending = event.shiftKey && changes;
     apply(next, !extending);
     if (extending) unsaid.current = true;
-    else if (changes) said.value = rangesInWords(whole, detail, next);
+    else if (changes) said.value = rangesInWords(whole, detail, next, props.peak);
   };
 
   /** While shift is held, ranges still change. */
@@ -454,7 +475,7 @@ function Picture(props: With<Steps> & { width: number }) {
     unsaid.current = false;
     brushed.value = undefined;
     props.onSelect(state.current.ranges);
-    said.value = rangesInWords(whole, detail, state.current);
+    said.value = rangesInWords(whole, detail, state.current, props.peak);
   };
 
   const at = props.state.cursor ?? peak.atNs;
@@ -495,12 +516,12 @@ function Picture(props: With<Steps> & { width: number }) {
 }
 
 /** The chosen moment with its values, to be read out. */
-function momentInWords(whole: Steps, detail: Steps | undefined, state: State, peak: { atNs: number }): string {
+function momentInWords(whole: Steps, detail: Steps | undefined, state: State, peak: PeakKnown): string {
   const at = state.cursor ?? peak.atNs;
   const steps = stepsAt(whole, detail, at);
   const i = stepAt(steps, at);
   const pixelNs = pixelOf(whole, state);
-  const words = [`after ${momentLabel(at, pixelNs, spanOf(whole).end)}: live ${size(steps.most[i] ?? 0)}`];
+  const words = [`after ${momentLabel(at, pixelNs, spanOf(whole).end)}: live ${size(liveAt(whole, detail, at, peak))}`];
   const resident = steps.resident?.[i] ?? NaN;
   if (!Number.isNaN(resident)) words.push(`resident ${size(resident)}`);
   for (const { name, atNs } of whole.marks) {
@@ -510,12 +531,17 @@ function momentInWords(whole: Steps, detail: Steps | undefined, state: State, pe
 }
 
 /** The selected ranges, to be read out. */
-function rangesInWords(whole: Steps, detail: Steps | undefined, { ranges, ...state }: State): string {
+function rangesInWords(
+  whole: Steps,
+  detail: Steps | undefined,
+  { ranges, ...state }: State,
+  peak: Peak | undefined,
+): string {
   const pixelNs = pixelOf(whole, { ...state, ranges });
   const { end: largest } = spanOf(whole);
   const words = (span: Span) => {
     const ends = [span.begin, span.end].map((ns) => momentLabel(ns, pixelNs, largest)).join(" to ");
-    return `${ends}, live ${change(changeOver(whole, detail, span))}`;
+    return `${ends}, live ${change(changeOver(whole, detail, span, peak))}`;
   };
   if (!ranges.a) return "nothing selected";
   return ranges.b ? `selected A: ${words(ranges.a)}; B: ${words(ranges.b)}` : `selected ${words(ranges.a)}`;

@@ -1,6 +1,7 @@
 // The line at the top: which recording is shown, and what counts.
 import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
+import { metricAt } from "../model/flame/wanted.ts";
 import { duration } from "../model/format.ts";
 import { metrics } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
@@ -73,7 +74,8 @@ function Metric({ app }: { app: App }) {
   const place = app.place.value;
   const page = pages[place.page];
   if (!page.metric) return null;
-  const metric = place.metric[0] ?? page.metric;
+  const range = app.brush.value ? { from: "" } : place; // while the reader drags, the place has none yet
+  const metric = metricAt(place, range);
   return (
     <label class="choose">
       metric{" "}

@@ -1,6 +1,7 @@
 // The frames that trees are made of. Every frame that any answer names gets a number, which it keeps while the page is
 // open: so trees of different answers are compared by numbers, and a frame keeps its colour and its place.
 import type { GroupColumns } from "../../api.ts";
+import { isStart } from "../group.ts";
 import { base } from "../names.ts";
 
 /**
@@ -11,7 +12,9 @@ export const own = 0;
 export const library = 1;
 export const wrapper = 2;
 export const other = 3;
-export type Kind = typeof own | typeof library | typeof wrapper | typeof other;
+/** What runs before main is nobody's: it has the colour of libraries, as elsewhere, but is not folded. */
+export const start = 4;
+export type Kind = typeof own | typeof library | typeof wrapper | typeof other | typeof start;
 const kindNames: readonly string[] = ["own", "library", "wrapper", "other"];
 
 /** The frame of every tree's root, and the one that stands for a run of library frames. */
@@ -125,5 +128,6 @@ export class Frames {
 
 /** Threads, regions and sizes have no kind: they stay as they are. */
 function kindOf(groups: GroupColumns, row: number): Kind {
-  return Math.max(own, kindNames.indexOf(groups.kind.at(row))) as Kind;
+  const kind = Math.max(own, kindNames.indexOf(groups.kind.at(row))) as Kind;
+  return kind === own && isStart(groups.function.at(row)) ? start : kind;
 }

@@ -3,7 +3,7 @@
 import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Asked, Selected } from "../../app.ts";
-import type { ByName, MetricName } from "../../api.ts";
+import type { MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
 import { literally } from "../../model/filters.ts";
@@ -16,6 +16,8 @@ import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
 import type { Transform } from "../../model/flame/transforms.ts";
 import type { Tree } from "../../model/flame/tree.ts";
+import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
+import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
 import { metricOf, type Unit } from "../../model/metrics.ts";
@@ -32,34 +34,8 @@ import { EmptyBox } from "../states.tsx";
 
 const drawer = new Drawer(() => startWorker("/flame-worker.js"));
 
-const shapes = ["top-down", "bottom-up", "sandwich", "difference"] as const;
-type Shape = (typeof shapes)[number];
-const groupings: readonly ByName[] = ["function", "line", "module", "thread", "region"];
-
-/** What is shown, as the place says it. */
-interface Wanted {
-  shape: Shape;
-  by: ByName;
-  metric: MetricName;
-  colour: ColourMode;
-}
-
-function wantedOf(place: Place): Wanted {
-  const by = groupings.find((name) => name === place.by) ?? "function";
-  const [first] = place.metric;
-  // Only of metrics that add up, a frame is as wide as all of its callees and itself.
-  const metric = first !== undefined && metricOf(first)?.adds ? (first as MetricName) : "peak";
-  let shape: Shape = place.up ? "bottom-up" : "top-down";
-  if (place.shape === "sandwich" && place.of !== undefined) shape = "sandwich";
-  if (place.shape === "difference" && (place.from2 !== undefined || place.to2 !== undefined)) shape = "difference";
-  const mode = modes.find((name) => name === place.colour);
-  const possible = mode !== undefined && mode !== "growth" && (mode !== "thread" || by === "thread");
-  const colour = shape === "difference" ? "growth" : possible ? mode : "module";
-  return { shape, by, metric, colour };
-}
-
 function parametersOf({ place, filters, rough }: Selected): TreeParameters {
-  const { shape, by, metric, colour } = wantedOf(place);
+  const { shape, by, metric, colour } = wantedOf(place, filters);
   const parameters: TreeParameters = { ...filters, metric: colour === "age" ? [metric, "mean-lifetime"] : [metric] };
   if (by !== "function") parameters.by = by;
   if (shape === "bottom-up" || (shape === "difference" && place.up)) parameters.up = true;
@@ -72,20 +48,20 @@ function parametersOf({ place, filters, rough }: Selected): TreeParameters {
 
 /** An answer, what it is the answer to, and that of the range to compare with. */
 interface Answer extends FlameAnswer, Wanted {
-  before: Tree | undefined;
+  earlier: Tree | undefined;
   parameters: TreeParameters;
 }
 
 function taskFor(selected: Selected, frames: Frames): Task<Answer> {
-  const { place, recording } = selected;
-  const wanted = wantedOf(place);
+  const { place, recording, filters } = selected;
+  const wanted = wantedOf(place, filters);
   const parameters = parametersOf(selected);
   const mean = wanted.colour === "age" ? "mean-lifetime" : undefined;
   const path = pathOf(recording, "tree", parameters as Values);
   let other: string | undefined;
-  if (wanted.shape === "difference") {
+  if (wanted.before) {
     const { from: _, to: __, ...rest } = parameters;
-    const { from2: from, to2: to } = place;
+    const { from, to } = wanted.before;
     const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
     other = pathOf(recording, "tree", { ...rest, ...range } as Values);
   }
@@ -97,8 +73,8 @@ function taskFor(selected: Selected, frames: Frames): Task<Answer> {
         return flameOf(decode<Parameters<typeof flameOf>[0]>(await ask(from)).answer, frames, wanted.metric, mean);
       };
       const answer = await read(path);
-      const before = other === undefined ? undefined : (await read(other)).tree;
-      return { ...answer, ...wanted, before, parameters };
+      const earlier = other === undefined ? undefined : (await read(other)).tree;
+      return { ...answer, ...wanted, earlier, parameters };
     },
   };
 }
@@ -110,10 +86,11 @@ export function Flame({ app }: { app: App }) {
   useEffect(() => {
     const stop = app.put(part, (selected) => {
       const values = parametersOf(selected) as Values;
-      const { from2: from, to2: to } = selected.place;
-      const differs = wantedOf(selected.place).shape === "difference";
-      const command: Asked["command"] = (run, recording) => diffCommandOf(run, recording, values, { from, to });
-      queueMicrotask(() => (app.asked.value = { question: "tree", values, part, ...(differs && { command }) }));
+      const { before } = wantedOf(selected.place, selected.filters);
+      const command: Asked["command"] = (run, recording) => {
+        return diffCommandOf(run, recording, values, { from: before?.from, to: before?.to });
+      };
+      queueMicrotask(() => (app.asked.value = { question: "tree", values, part, ...(before && { command }) }));
       return taskFor(selected, frames);
     });
     return () => {
@@ -146,15 +123,15 @@ function Bar(props: {
   const { app, found, handle } = props;
   const place = app.place.value;
   const { shape, by, colour } = wantedOf(place);
-  const comparable = place.from2 !== undefined || place.to2 !== undefined;
+  const refused = useSignal<Shape | undefined>(undefined);
+  const note = refused.value && neededFor(refused.value, place);
   const choose = (name: Shape) => {
+    refused.value = name === shape ? undefined : name;
+    if (name !== shape && neededFor(name, place) !== undefined) return;
     if (name === "sandwich") return app.change({ shape: "sandwich", of: place.of ?? lastPicked(place) });
     if (name === "difference") return app.change({ shape: "difference" });
     return app.change({ shape: undefined, up: name === "bottom-up" });
   };
-  const why: Partial<Record<Shape, string>> = {};
-  if (place.of === undefined && place.picked.length === 0) why.sandwich = "click a function first";
-  if (!comparable) why.difference = "choose a second range: drag over the timeline with Shift";
   return (
     <div class="flame-bar">
       <div class="choices" role="group" aria-label="shape">
@@ -163,8 +140,8 @@ function Bar(props: {
             key={name}
             type="button"
             aria-pressed={name === shape}
-            disabled={name !== shape && why[name] !== undefined}
-            title={why[name]}
+            aria-disabled={name !== shape && neededFor(name, place) !== undefined}
+            title={neededFor(name, place)}
             onClick={() => choose(name)}
           >
             {name}
@@ -196,6 +173,9 @@ function Bar(props: {
         <Take app={app} action="flame.markdown" title="copy as Markdown" />
         <Take app={app} action="flame.png" title="PNG" />
       </span>
+      <p class="flame-note" role="status" hidden={!note}>
+        {note}
+      </p>
     </div>
   );
 }
@@ -330,7 +310,7 @@ function Pictures(props: {
   const order: Order = rough ? "keep" : place.order === "time" ? "time" : "size";
   const job = (of: Tree) => ({
     tree: of,
-    before: answer.before,
+    before: answer.earlier,
     grafts: grafts.list,
     edits: numbered(place.collapse.flatMap((one) => parseEdit(one) ?? []), frames, place.below),
     kinds: place.unfolded || answer.by === "module" ? undefined : Uint8Array.from(frames.kinds),
@@ -365,14 +345,14 @@ function Pictures(props: {
     void navigator.clipboard?.writeText(markdownOf(laid, view, described));
   }
 
-  if (tree.total[0] === 0 && answer.before === undefined) {
+  if (tree.total[0] === 0 && answer.earlier === undefined) {
     return <EmptyBox why="Nothing that is selected counts for this metric." command={emptyCommand(answer)} />;
   }
   const common = {
     answer: seen,
     rough,
     frames,
-    root,
+    root: `${root} · ${countedOf(seen, metricOf(seen.metric)?.label ?? seen.metric)}`,
     colour: seen.colour,
     longest: app.about.shown.value?.value.end_ns ?? 1e9,
     match: fault(place.search ?? "") === "" ? (place.search ?? "") : "",
@@ -398,8 +378,10 @@ function Pictures(props: {
     <>
       {place.metric[0] !== undefined && place.metric[0] !== answer.metric && (
         <p class="quiet">
-          The metric “{metricOf(place.metric[0])?.label ?? place.metric[0]}” does not add up over callees: this is “
-          {metricOf(answer.metric)?.label}”.
+          {metricOf(place.metric[0])?.adds
+            ? "What has changed over a range is counted in live bytes"
+            : `The metric “${metricOf(place.metric[0])?.label ?? place.metric[0]}” does not add up over callees`}
+          : this is “{metricOf(answer.metric)?.label}”.
         </p>
       )}
       {callers && above && (
@@ -440,19 +422,6 @@ function nameOf(laid: Laid, node: number, frames: Frames, root: string): string 
 /** A pattern that means one function, as its name. */
 function readableOf(pattern: string | undefined): string {
   return (pattern ?? "").replace(/^\^|\$$/g, "").replace(/\\(.)/g, "$1");
-}
-
-function titleOf({ shape }: Answer): string {
-  switch (shape) {
-    case "top-down":
-      return "call tree from the root down";
-    case "bottom-up":
-      return "callers of the functions that allocate";
-    case "sandwich":
-      return "callees";
-    case "difference":
-      return "what has changed between two ranges";
-  }
 }
 
 function emptyCommand({ metric }: Answer): string {
@@ -525,7 +494,7 @@ function useGrafts(app: App, frames: Frames, answer: Answer, rough: boolean): Gr
   useEffect(() => part.clear(), [part, answer]);
   const list = state.value.answer === answer ? state.value.list : noGrafts;
   const want: Grafts["want"] = (path, texts) => {
-    if (rough || answer.before || answer.shape === "sandwich") return;
+    if (rough || answer.earlier || answer.shape === "sandwich") return;
     const { recording } = app.place.peek();
     if (recording === undefined) return;
     const mean = answer.colour === "age" ? "mean-lifetime" : undefined;
@@ -583,7 +552,9 @@ function useFlameActions(app: App, handle: () => FlameHandle | undefined, markdo
     "flame.right": step("right"),
     "flame.root": step("root"),
     "flame.zoom": () => handle()?.zoomIn(),
-    "flame.back": () => handle()?.back(),
+    "flame.back": () => {
+      if (handle()?.back() !== true) app.actions.run("timeline.back");
+    },
     "flame.in": () => handle()?.zoomBy(0.5),
     "flame.out": () => handle()?.zoomBy(2),
     "flame.all": () => handle()?.reset(),

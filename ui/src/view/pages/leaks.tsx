@@ -11,11 +11,13 @@ import { hash, type Group } from "../../model/group.ts";
 import {
   curvePath,
   curvesOf,
+  endOf,
   executableOf,
   leakedOf,
   leaksOf,
   suppresses,
   suppressionOf,
+  whyEmpty,
   type Curves,
   type LeakAnswer,
   type Suspect,
@@ -52,6 +54,8 @@ import {
 const mostLeaks = 10_000;
 const mostCurves = 24;
 const curveSteps = 60;
+/** What grew in a range may be freed after it: then nothing of it is leaked, but it is live at the end of the range. */
+const curvesBy: MetricName = "live";
 /** Into how many parts the time is divided, to show when what leaked was allocated. */
 const slices = 10;
 
@@ -167,7 +171,7 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
   wanted.value = suspects.length > 0;
   const curves = usePart(app, "leaks-curves", ({ recording, place: at }) => {
     if (!wanted.value) return undefined;
-    const parameters: Parameters["timeline"] = { ...filtersOf(at), by: "stack", metric: ["leaked"] };
+    const parameters: Parameters["timeline"] = { ...filtersOf(at), by: "stack", metric: [curvesBy] };
     Object.assign(parameters, { top: mostCurves, steps: curveSteps });
     return taskOf(recording, { name: "timeline", parameters, read: (given) => curvesOf(given as Timeline) });
   });
@@ -399,7 +403,8 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     explain(one.group);
     if (view !== "age") cursor.show(one.group.key);
   };
-  const nothing = sheet.groups.length === 0 && (suspects.length === 0 || view !== "growth");
+  const empty = view === "growth" ? answer.suspects?.length === 0 : sheet.groups.length === 0;
+  const why = isWhole(app) ? whyEmpty(place, view === "growth") : { why: nothingIntact, command: "heaptap verify FILE" };
   return (
     <RowsPage
       notice={notice}
@@ -435,9 +440,19 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         </section>
       )}
       {suspects.length > 0 && view !== "growth" && (
-        <Suspects suspects={suspects} curves={curves.shown.value?.value} choose={choose} hover={hover} />
+        <Suspects
+          suspects={suspects}
+          upTo={endOf(place)}
+          curves={curves.shown.value?.value}
+          choose={choose}
+          hover={hover}
+        />
       )}
-      {nothing ? <NoLeaks app={app} /> : <Grid data={data} events={events} cursor={cursor} />}
+      {empty ? (
+        <EmptyBox {...why} />
+      ) : (
+        <Grid data={data} events={events} cursor={cursor} />
+      )}
       {hidden.by.size > 0 && view === "stack" && <Suppressed by={hidden.by} say={say} />}
       <MenuHere menu={menu} />
     </RowsPage>
@@ -453,6 +468,7 @@ function stackText(group: Group): string {
 /** Small pictures of what kept growing, the fastest first, all over the same time. */
 function Suspects(props: {
   suspects: readonly Suspect[];
+  upTo: string;
   curves: Curves | undefined;
   choose: (one: Suspect) => void;
   hover: (group: Group | undefined) => void;
@@ -461,7 +477,7 @@ function Suspects(props: {
   return (
     <section class="suspects">
       <h2>
-        Kept growing <span class="quiet">live bytes that rose steadily, up to the end</span>
+        Kept growing <span class="quiet">live bytes that rose steadily, up to {props.upTo}</span>
       </h2>
       <ul>
         {suspects.slice(0, mostCurves).map((one) => {
@@ -528,20 +544,5 @@ function Suppressed(props: {
         ))}
       </ul>
     </section>
-  );
-}
-
-/** Why nothing is listed. */
-function NoLeaks({ app }: { app: App }) {
-  const { from, to } = app.place.value;
-  if (from !== undefined || to !== undefined) {
-    return <EmptyBox why="Nothing that was allocated in this selection was still live when the program ended." />;
-  }
-  if (!isWhole(app)) return <EmptyBox why={nothingIntact} command="heaptap verify FILE" />;
-  return (
-    <EmptyBox
-      why="Nothing leaked: all that the program allocated was freed, except what its runtime keeps for itself."
-      command="heaptap leaks --runtime FILE"
-    />
   );
 }
