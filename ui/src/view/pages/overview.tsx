@@ -61,7 +61,7 @@ export function Overview({ app }: { app: App }) {
     <div class="part overview">
       {failed?.phase === "failed" && <FaultBox fault={failed.fault} retry={() => app.about.retry()} />}
       {figures && <Warnings warnings={figures.warnings} />}
-      {note !== "" && <p class="quiet">{note}</p>}
+      {note !== "" && <p class="quiet">Figures {note}</p>}
       <div class="first">
         <FigureRow figures={figures} />
         <Answered part={app.report} skeleton={null}>
