@@ -1,12 +1,9 @@
 package insight
 
 import (
-	"errors"
-
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 const (
@@ -38,9 +35,7 @@ func (f *finder) unreturned() error {
 	cuts := make([]uint64, 2)
 	for i, t := range []int64{peak, kept.at.Time} {
 		cut, err := f.s.Reader.CutAt(t)
-		if folded := (*recording.FoldedError)(nil); errors.As(err, &folded) {
-			return nil
-		} else if err != nil {
+		if err != nil {
 			return err
 		}
 		cuts[i] = max(cut, cuts[0])
