@@ -14,5 +14,6 @@
 //	              frees most of its blocks
 //	reallocations a block grows in small steps, and is copied again and again
 //	temporaries   blocks that are freed at once take a share of the run
+//	unreturned    the allocator keeps free memory after the peak, more than what is live
 //	mappings      most of the resident set is mapped by the program itself, past the heap
 package insight

@@ -70,7 +70,7 @@ func (f *finder) growth() error {
 		x.Share, x.Confidence, x.Measured = x.Saves/f.fullest(), even, exact && !f.p.Sampled()
 		x.Says = says(" keeps growing: ", value(x.Saves*1e9/span, Rate), " from ", f.moment(g.of.Since),
 			" to ", f.moment(g.of.Until), ". ", f.fate(g.of.Stayed, g.of.StayingBlocks, g.of.left))
-		x.Basis = says(f.how(exact), ": as even as a straight line to ", value(even, Share))
+		x.Basis = says(f.how(exact), ": it rose steadily: ", value(even, Share))
 		x.Show = Question{Page: "flame", Metric: query.Live.String(), Focus: g.focus()}
 		if g.of.Since > 0 || g.of.Until < f.p.Duration {
 			x.Show.From, x.Show.To = g.of.Since, g.of.Until

@@ -21,10 +21,11 @@ const (
 	Reallocations Rule = "reallocations"
 	Temporaries   Rule = "temporaries"
 	Mappings      Rule = "mappings"
+	Unreturned    Rule = "unreturned"
 )
 
 // Rules are all rules.
-var Rules = []Rule{Growth, Recurring, Reallocations, Temporaries, Mappings}
+var Rules = []Rule{Growth, Recurring, Reallocations, Temporaries, Mappings, Unreturned}
 
 // Finding is something that stands out.
 type Finding struct {
@@ -78,7 +79,7 @@ func Find(ctx context.Context, s *query.Source) ([]Finding, error) {
 	f := &finder{ctx: ctx, s: s, p: s.Profile, places: make(map[uint32]Place)}
 	rules := []func() error{f.temporaries, f.reallocations, f.mappings}
 	if s.Reader.Merged() == nil && f.p.Totals.Events > 0 {
-		rules = append(rules, f.growth, f.recurring)
+		rules = append(rules, f.growth, f.recurring, f.unreturned)
 	}
 	for _, rule := range rules {
 		// Where events were folded or are damaged, which a report says itself, a rule that needs them finds nothing.

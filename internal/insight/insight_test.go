@@ -420,6 +420,76 @@ func TestMappings(t *testing.T) {
 	}
 }
 
+// TestUnreturned: free memory stands out if it stays after the peak, is more than what is live, and one function freed
+// it.
+func TestUnreturned(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	type reading struct{ ms, free, live, other uint64 } // MB
+	// A program has 40 MB at 100 ms, of which it frees 7 blocks of 8 until 200 ms; it ends after 1 s.
+	fragmented := func(names ...string) *query.Source {
+		return run(t, func(p *program) {
+			var list []uint64
+			for i := range 640 {
+				list = append(list, p.malloc(names[i%len(names)], mb/16))
+			}
+			p.wait(100)
+			for i, ref := range list {
+				if i/len(names)%8 != 0 {
+					p.free(ref)
+				}
+			}
+			p.wait(900)
+		})
+	}
+	stays := []reading{{50, 0, 40, 5}, {250, 35, 5, 5}, {500, 34, 5, 5}, {700, 34, 5, 5}, {900, 34, 5, 5}}
+	names := make([]string, 10)
+	for i := range names {
+		names[i] = fmt.Sprintf("load%d", i)
+	}
+	for _, c := range []struct {
+		name     string
+		s        *query.Source
+		readings []reading
+		free     float64 // 0: nothing stands out
+	}{
+		{"stays", fragmented("load"), stays, 34 * mb},
+		{"no readings", fragmented("load"), nil, 0},
+		{"one reading", fragmented("load"), stays[1:2], 0},
+		{"only at the end", fragmented("load"),
+			[]reading{{250, 0, 40, 5}, {500, 0, 40, 5}, {900, 34, 5, 5}, {950, 34, 5, 5}}, 0},
+		{"returned in the end", fragmented("load"), append(slices.Clone(stays), reading{950, 1, 5, 5}), 0},
+		{"used again", fragmented("load"),
+			[]reading{{250, 34, 5, 5}, {500, 34, 5, 5}, {700, 9, 30, 5}, {900, 9, 30, 5}}, 0},
+		{"half of the heap", fragmented("load"), []reading{{250, 9, 10, 0}, {500, 9, 10, 0}, {900, 9, 10, 0}}, 0},
+		{"little", fragmented("load"), []reading{{250, 7, 1, 0}, {500, 7, 1, 0}, {900, 7, 1, 0}}, 0},
+		{"small beside the rest", fragmented("load"),
+			[]reading{{250, 34, 5, 200}, {500, 34, 5, 200}, {900, 34, 5, 200}}, 0},
+		{"many functions", fragmented(names...), stays, 0},
+	} {
+		for _, r := range c.readings {
+			at := int64(r.ms * 1e6)
+			c.s.Profile.ResidentSets = append(c.s.Profile.ResidentSets, profile.ResidentSet{Time: at,
+				Bytes: (r.free + r.live + r.other) * mb, Parts: []event.ResidentPart{
+					{Time: at, Kind: event.ResidentSlack, Bytes: r.free * mb},
+					{Time: at, Kind: event.ResidentLive, Bytes: r.live * mb}}})
+		}
+		list, err := Find(t.Context(), c.s)
+		if err != nil || (len(list) != 0) != (c.free != 0) {
+			t.Errorf("%s: %+v, %v", c.name, list, err)
+		}
+		for _, x := range list {
+			said := Sentence(x.Says, false)
+			if x.Rule != Unreturned || x.Place.Function != "load" || x.Saves != c.free || x.Measured ||
+				x.Show.Focus != "^load$" || !strings.Contains(said, "freed 36.7 MB of 41.9 MB") ||
+				!strings.Contains(said, "from 250 ms on") ||
+				!strings.Contains(said, "5.24 MB in 80 blocks") {
+				t.Errorf("%s: %s %+v", c.name, said, x)
+			}
+		}
+	}
+}
+
 // TestBusiest: a burst is where the allocations are.
 func TestBusiest(t *testing.T) {
 	t.Parallel()

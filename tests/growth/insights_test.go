@@ -39,7 +39,8 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := kit.Compile(t, "gcc", "-O1", "-I"+include, "src/faults.c", "-ldl")
-	for _, name := range []string{"nothing", "growth", "recurring", "reallocations", "temporaries", "mappings"} {
+	for _, name := range []string{"nothing", "growth", "recurring", "reallocations", "temporaries", "mappings",
+		"unreturned"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var want []string

@@ -5,16 +5,24 @@ import { decode } from "../src/columns.ts";
 import {
   around,
   explanation,
+  isFlat,
   metricPart,
   mostMetric,
   mostMetrics,
   nextMetric,
   partOf,
   placeOfInsight,
+  placeOfPart,
+  readAt,
   residentKinds,
+  residentMeanings,
+  residentMoment,
   residentOf,
+  riseTitle,
   signed,
   waterfall,
+  wholeProcess,
+  wholeRun,
   type Rise,
 } from "../src/model/overview.ts";
 import { formatPlace, placeOf } from "../src/model/place.ts";
@@ -81,6 +89,75 @@ test("an axis is cut only if the changes are small beside the levels", () => {
   assert.equal(waterfall(riseOf(1000, [10])).cut, true);
   assert.equal(waterfall(riseOf(0, [])).bars.length, 2);
   assert.equal(waterfall(riseOf(1000, [10])).bars.every(({ to }) => to >= 0 && to <= 1), true);
+});
+
+test("what is flat is not explained", () => {
+  assert.equal(isFlat(riseOf(30_000_000, [15])), true);
+  assert.equal(isFlat(riseOf(30_000_000, [])), true);
+  assert.equal(isFlat(riseOf(0, [])), true);
+  assert.equal(isFlat(riseOf(0, [15])), false);
+  assert.equal(isFlat(riseOf(1000, [15])), false);
+  // Much came, and as much went.
+  assert.equal(isFlat(riseOf(30_000_000, [5_000_000, -5_000_000])), false);
+  assert.equal(isFlat(riseOf(30_000_000, [], 5_000_000, 5_000_000)), false);
+  const titles = [riseOf(0, [15]), riseOf(90, [-15]), riseOf(90_000, [15]), undefined].map((r) => riseTitle(r, true));
+  assert.deepEqual(titles, ["Explain this rise", "Explain this fall", "What changed", "Explain this rise"]);
+  assert.equal(riseTitle(riseOf(0, [15]), false), "What rose to the peak");
+});
+
+test("the moment of the resident set: the cursor in the range, else the end of the range", () => {
+  const run = { begin: 0, end: 10e9, peak: 4e9, marks: new Map() };
+  const show = (at: string | undefined, range: { from?: string; to?: string }) => {
+    const { title, at: asked } = residentMoment(at, range, run);
+    return [title, asked];
+  };
+  assert.deepEqual(show(undefined, {}), ["at its most", undefined]);
+  assert.deepEqual(show("1.5s", {}), ["at 1.500 s", "1.5s"]);
+  assert.deepEqual(show("peak", {}), ["at the live peak, 4.000 s", "peak"]);
+  assert.deepEqual(show("2s", { from: "1s", to: "3s" }), ["at 2.000 s", "2s"]);
+  for (const outside of ["0.5s", "3.5s", undefined]) {
+    assert.deepEqual(show(outside, { from: "1s", to: "3s" }), ["at the end of the range, 3.000 s", "3s"]);
+  }
+  assert.deepEqual(show("0.5s", { from: "1s" }), ["at the end of the range, 10.000 s", "end"]);
+  assert.deepEqual(show("11s", { from: "1s" }), ["at 11.000 s", "11s"]); // a run that goes on
+  assert.deepEqual(show("a mark", { from: "1s" }), ["at a mark", "a mark"]);
+  assert.equal(readAt(965_400_000, undefined), "read at 0.965 s");
+  assert.equal(readAt(965_400_000, 965_100_000), "read at 0.965 s");
+  assert.equal(readAt(965_400_000, 970_000_000), "the nearest reading: 0.965 s");
+});
+
+test("what ignores the range and the filters says so", () => {
+  const notes = [{}, { from: "1s" }, { focus: "f" }, { to: "1s", thread: ["a"] }].map((f) => [
+    wholeRun(f),
+    wholeProcess(f),
+  ]);
+  assert.deepEqual(notes, [
+    ["", ""],
+    ["of the whole run: the range does not apply", ""],
+    ["of the whole run: the filters do not apply", "of the whole process: the filters do not apply"],
+    ["of the whole run: the range and the filters do not apply", "of the whole process: the filters do not apply"],
+  ]);
+});
+
+test("parts of the resident set lead to what they consist of", () => {
+  const of = [
+    { name: "store", hint: "", bytes: 9, function: true },
+    { name: "Python's own pools", hint: "record", bytes: 1, function: false },
+  ];
+  const parts = new Map([["live", 10], ["slack", 10], ["mapped", 10]]);
+  const resident = residentOf(1.5e9, 30, parts, new Map([["mapped", of]]));
+  const [live, slack, mapped] = resident.parts;
+  assert.ok(live && slack && mapped);
+  const place = (part: typeof live, one?: (typeof of)[number]) => {
+    const found = placeOfPart("a", resident, part, one);
+    return found && formatPlace(found);
+  };
+  assert.equal(place(live), "/?recording=a&page=flame&to=1.5s&metric=live");
+  assert.equal(place(slack), undefined);
+  assert.equal(place(mapped), "/?recording=a&page=table&metric=mapped-resident");
+  assert.equal(place(mapped, of[0]), "/?recording=a&page=table&metric=mapped-resident&picked=store");
+  assert.equal(place(mapped, of[1]), undefined);
+  assert.deepEqual(Object.keys(residentMeanings), residentKinds);
 });
 
 test("how much of a rise is named", () => {
@@ -153,11 +230,11 @@ test("the resident set of an answer", () => {
     ],
   );
   assert.deepEqual(
-    found?.parts[1]?.of.map(({ name, bytes }) => [name, bytes]),
+    found?.parts[1]?.of.map(({ name, bytes, function: is }) => [name, bytes, is]),
     [
-      ["Python's own pools", 30],
-      ["store", 15],
-      ["several call stacks", 5],
+      ["Python's own pools", 30, false],
+      ["store", 15, true],
+      ["several call stacks", 5, false],
     ],
   );
   assert.equal(read({ ...memory, time_ns: null }), undefined);

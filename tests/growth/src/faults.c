@@ -85,6 +85,20 @@ static NOINLINE char *mappings(size_t size)
 	return p;
 }
 
+// Keeps every eighth of its blocks, so that nothing can be given back.
+static NOINLINE void unreturned(void)
+{
+	static void *list[40000];
+	for (int i = 0; i < 40000; i++) {
+		list[i] = malloc(1000);
+		memset(list[i], 1, 1000);
+	}
+	pause_ms(100);
+	for (int i = 0; i < 40000; i++)
+		if (i % 8 != 0)
+			free(list[i]);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -92,7 +106,10 @@ int main(int argc, char **argv)
 		serve(nothing);
 	else if (strcmp(name, "growth") == 0)
 		serve(growth);
-	else if (strcmp(name, "recurring") == 0) {
+	else if (strcmp(name, "unreturned") == 0) {
+		unreturned();
+		serve(nothing);
+	} else if (strcmp(name, "recurring") == 0) {
 		for (int i = 0; i < 10; i++) {
 			char mark[32];
 			snprintf(mark, sizeof mark, "request %d", i);

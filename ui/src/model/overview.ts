@@ -1,9 +1,11 @@
 // What the overview shows, as data: sentences, a waterfall that adds up, the parts of the resident set.
 import type { MetricName } from "../api.ts";
+import type { Filters } from "./filters.ts";
 import { count, duration, exactSize, percent, shortCount, size } from "./format.ts";
 import type { Action } from "./keys.ts";
 import { metricOf } from "./metrics.ts";
 import { pageNames, placeOf, type Place } from "./place.ts";
+import { parseTime, timeText, type Run } from "./time.ts";
 import { rows, type Node, type Row } from "./tree.ts";
 
 const inOverview = { section: "Overview", page: "overview" } as const;
@@ -168,6 +170,77 @@ export function explanation({ rows, others }: Rise, explained: number | undefine
   return `${percent(Math.min(explained, 1), 1)} from ${places}`;
 }
 
+/** Below this share of the level, a change is none that anybody would look for. */
+const flatChange = 0.001;
+
+/** Whether live bytes neither rose nor fell, and nothing that is named did: then there is nothing to explain. */
+export function isFlat({ begin, end, rows: changes, others }: Rise): boolean {
+  const most = Math.max(begin, end);
+  const change = Math.max(Math.abs(end - begin), ...changes.map(({ bytes }) => Math.abs(bytes)));
+  return change <= flatChange * most && Math.max(others.grown, others.shrunk) <= 10 * flatChange * most;
+}
+
+/** What a rise is called. */
+export function riseTitle(rise: Rise | undefined, ranged: boolean): string {
+  if (!ranged) return "What rose to the peak";
+  if (!rise) return "Explain this rise";
+  if (Math.abs(rise.end - rise.begin) <= flatChange * Math.max(rise.begin, rise.end)) return "What changed";
+  return rise.end < rise.begin ? "Explain this fall" : "Explain this rise";
+}
+
+/** Which of the range and the filters do not apply to what is shown of the whole run; empty if none is on. */
+export function wholeRun({ from, to, ...others }: Filters): string {
+  return notApplied(from !== undefined || to !== undefined, Object.keys(others).length > 0, "of the whole run");
+}
+
+/** The same of what is shown of a moment, whatever allocated it. */
+export function wholeProcess({ from: _from, to: _to, ...others }: Filters): string {
+  return notApplied(false, Object.keys(others).length > 0, "of the whole process");
+}
+
+function notApplied(ranged: boolean, filtered: boolean, scope: string): string {
+  if (!ranged && !filtered) return "";
+  if (ranged && filtered) return `${scope}: the range and the filters do not apply`;
+  return ranged ? `${scope}: the range does not apply` : `${scope}: the filters do not apply`;
+}
+
+/** A moment to the millisecond: 0.965 s. */
+export function moment(ns: number): string {
+  return `${(ns / 1e9).toFixed(3)} s`;
+}
+
+/** The moment whose resident set is shown: its name, and as a parameter; no parameter: that of the largest. */
+export interface Asked {
+  title: string;
+  at?: string;
+  atNs?: number;
+}
+
+/**
+ * The cursor, if it is in the selected range; else the end of the range; without one, the largest resident set.
+ * @param run what is known of it; a text that means nothing there (a mark) is taken as it is
+ */
+export function residentMoment(at: string | undefined, { from, to }: Filters, run: Run): Asked {
+  const ns = at === undefined ? undefined : parseTime(at, run);
+  const begin = parseTime(from ?? "start", run) ?? run.begin;
+  const end = to === undefined ? undefined : parseTime(to, run); // a run that goes on has none yet
+  const within = ns === undefined || (ns >= begin && (end === undefined || ns <= end));
+  if (at !== undefined && within) return asked(at === "peak" ? "the live peak" : undefined, at, ns);
+  if (from === undefined && to === undefined) return { title: "at its most" };
+  return asked("the end of the range", to ?? "end", end ?? parseTime(to ?? "end", run));
+}
+
+function asked(name: string | undefined, at: string, atNs: number | undefined): Asked {
+  const when = atNs === undefined || !Number.isFinite(atNs) ? at : moment(atNs);
+  return { title: `at ${name ? `${name}, ${when}` : when}`, at, ...(atNs !== undefined && { atNs }) };
+}
+
+/** When a resident set was read, in words: it is read now and then only. */
+export function readAt(atNs: number, askedNs: number | undefined): string {
+  const exact = askedNs === undefined || moment(askedNs) === moment(atNs);
+  return exact ? `read at ${moment(atNs)}` : `the nearest reading: ${moment(atNs)}`;
+}
+
 /** What the resident set consisted of. */
 export interface Resident {
   atNs: number;
@@ -180,7 +253,28 @@ export interface ResidentPart {
   label: string;
   bytes: number;
   /** The largest of what it consists of: mappings, files. */
-  of: { name: string; hint: string; bytes: number }[];
+  of: PartOf[];
+}
+
+export interface PartOf {
+  name: string;
+  hint: string;
+  bytes: number;
+  /** It is a function, by that name. */
+  function: boolean;
+}
+
+/** Where a part of a resident set, or a function of it, is seen in detail; undefined: nowhere. */
+export function placeOfPart(
+  recording: string,
+  { atNs }: Resident,
+  { kind }: ResidentPart,
+  of?: PartOf,
+): Place | undefined {
+  const start = placeOf(recording);
+  if (kind === "live") return { ...start, page: "flame", to: timeText(atNs), metric: ["live"] };
+  if (kind !== "mapped" || (of && !of.function)) return undefined;
+  return { ...start, page: "table", metric: ["mapped-resident"], picked: of ? [of.name] : [] };
 }
 
 const residentLabels: Record<string, string> = {
@@ -192,6 +286,20 @@ const residentLabels: Record<string, string> = {
   files: "code and files",
   heaptap: "heaptap’s own",
   rest: "rest",
+};
+
+/** What parts mean, where their names do not say it. */
+export const residentMeanings: Record<string, string> = {
+  live: "Pages of blocks that are allocated and not freed. Of small blocks, the bytes that were requested.",
+  slack:
+    "Free: blocks that were freed, which the allocator keeps to use them again. Slack: bytes that it adds to a block " +
+    "beyond those requested, and its own tables. How much is which was not measured.",
+  mapped: "What the program mapped itself with mmap, past the allocator: arenas, pools, caches.",
+  stacks: "Local variables and calls of all threads.",
+  static: "Global variables of the program and of its libraries.",
+  files: "Pages of the program, of its libraries and of other files. Other processes may share them.",
+  heaptap: "heaptap’s library and tables: the process would not have them without heaptap.",
+  rest: "What nobody has recorded: the loader’s, the kernel’s.",
 };
 
 /** The kinds of parts, in the order of the bar. */

@@ -122,11 +122,13 @@ export function residentOfMemory(memory: Memory): Resident | undefined {
   const mapped = Array.from({ length: mappings.rows }, (_, i) => ({
     name: mappings.heap.at(i) || mapperOf(frames, mappings.frames.frames(i)),
     hint: mappings.hint.at(i),
+    function: mappings.heap.at(i) === "" && hasFunction(frames, mappings.frames.frames(i)),
     bytes: mappings.resident_bytes[i] ?? 0,
   }));
   const named = Array.from({ length: files.rows }, (_, i) => ({
     name: base(files.file.at(i)) || "several files",
     hint: "",
+    function: false,
     bytes: files.resident_bytes[i] ?? 0,
   }));
   const of = new Map<string, ResidentPart["of"]>();
@@ -140,6 +142,10 @@ function mapperOf(frames: FrameColumns, stack: number[]): string {
   for (const frame of stack) if (frames.function.at(frame) !== "") return frames.function.at(frame);
   const first = stack[0];
   return first === undefined ? "several call stacks" : placeOf(frames.module.at(first), frames.offset.at(first));
+}
+
+function hasFunction(frames: FrameColumns, stack: number[]): boolean {
+  return stack.some((frame) => frames.function.at(frame) !== "");
 }
 
 /** Rows of the table. */

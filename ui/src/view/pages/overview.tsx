@@ -3,16 +3,23 @@
 import { useComputed } from "@preact/signals";
 import type { App } from "../../app.ts";
 import type { Recording, Run } from "../../model/answers.ts";
-import { duration } from "../../model/format.ts";
+import { filtersOf, type Filters } from "../../model/filters.ts";
 import { visible } from "../../model/names.ts";
 import {
   explanation,
+  isFlat,
+  moment,
   mostLabels,
   mostMetric,
   nextMetric,
   placeOfInsight,
+  readAt,
+  residentMoment,
+  riseTitle,
   signed,
   waterfall,
+  wholeProcess,
+  wholeRun,
   type Code,
   type Insight,
   type Most,
@@ -49,10 +56,12 @@ export function Overview({ app }: { app: App }) {
   }).value;
   const failed = app.about.wait.value;
   const chosen = app.chosen;
+  const note = wholeRun(filtersOf(app.place.value, app.brush.value));
   return (
     <div class="part overview">
       {failed?.phase === "failed" && <FaultBox fault={failed.fault} retry={() => app.about.retry()} />}
       {figures && <Warnings warnings={figures.warnings} />}
+      {note !== "" && <p class="quiet">Figures {note}</p>}
       <div class="first">
         <FigureRow figures={figures} />
         <Answered part={app.report} skeleton={null}>
@@ -94,10 +103,14 @@ function Insights({ app }: { app: App }) {
   const part = useLaterPart<Insight[]>(app, "insights", ({ recording }) => taskOf(recording, insightsQuestion));
   const recording = app.place.value.recording ?? "";
   const most = part.shown.value?.value[0];
+  const note = wholeRun(filtersOf(app.place.value, app.brush.value));
   useActions(app, most ? { "overview.show": () => app.go(placeOfInsight(recording, most)) } : {});
   return (
     <section class="standing">
-      <h2>What stands out</h2>
+      <h2>
+        What stands out
+        {note !== "" && <span class="quiet">{note}</span>}
+      </h2>
       <Answered part={part} skeleton={insightsSkeleton}>
         {(insights) => <InsightList recording={recording} insights={insights} go={(to) => app.go(to)} />}
       </Answered>
@@ -113,14 +126,13 @@ function RisePart({ app }: { app: App }) {
   const { from, to } = app.place.value;
   const ranged = from !== undefined || to !== undefined || app.brush.value !== undefined;
   const rise = part.shown.value?.value;
-  const fell = rise !== undefined && rise.end < rise.begin;
   return (
     <section>
       <h2>
-        {ranged ? `Explain this ${fell ? "fall" : "rise"}` : "What rose to the peak"}
+        {riseTitle(rise, ranged)}
         {rise && (
           <span class="quiet">
-            {rise.beginNs <= 0 ? "start" : duration(rise.beginNs)} – {duration(rise.endNs)} ·{" "}
+            {rise.beginNs <= 0 ? "start" : moment(rise.beginNs)} – {moment(rise.endNs)} ·{" "}
             {signed(rise.end - rise.begin)}
           </span>
         )}
@@ -128,8 +140,10 @@ function RisePart({ app }: { app: App }) {
       <Answered part={part} skeleton={waterfallSkeleton}>
         {(answer) => (
           <>
-            <p class="quiet sum">{explanation(answer, waterfall(answer).explained) || "\u00a0"}</p>
-            <RiseWaterfall rise={answer} {...pointing(app)} />
+            {!isFlat(answer) && (
+              <p class="quiet sum">{explanation(answer, waterfall(answer).explained) || "\u00a0"}</p>
+            )}
+            <RiseWaterfall rise={answer} to={ranged ? "at the end" : "at the peak"} {...pointing(app)} />
           </>
         )}
       </Answered>
@@ -138,25 +152,34 @@ function RisePart({ app }: { app: App }) {
 }
 
 function ResidentPart({ app }: { app: App }) {
+  const asked = (at: string | undefined, filters: Filters) => {
+    const end = app.chosen?.recording.durationNs ?? Infinity;
+    const peak = app.report.shown.value?.value.peak.time_ns;
+    return residentMoment(at, filters, { begin: 0, end, peak, marks: new Map() });
+  };
   const part = usePart<Resident | undefined>(app, "memory", ({ recording, place, filters }) =>
-    taskOf(recording, memoryQuestion(place.at ?? filters.to)),
+    taskOf(recording, memoryQuestion(asked(place.at, filters).at)),
   );
   const shown = part.shown.value?.value;
-  const moment = app.place.value.at ?? app.place.value.to;
+  const place = app.place.value;
+  const filters = filtersOf(place, app.brush.value);
+  const { title, atNs } = asked(place.at, filters);
+  const note = wholeProcess(filters);
   return (
     <section>
       <h2>
-        {moment === undefined ? "Resident memory at its most" : `Resident memory at ${visible(moment).slice(0, 40)}`}
+        Resident memory {visible(title).slice(0, 80)}
         {shown && (
-          <span class="quiet" title="of the reading nearest to that moment">
-            read after {duration(shown.atNs)} · <Size bytes={shown.bytes} />, adds up
+          <span class="quiet">
+            {readAt(shown.atNs, atNs)} · <Size bytes={shown.bytes} />
+            {note !== "" && ` · ${note}`}
           </span>
         )}
       </h2>
       <Answered part={part} skeleton={residentSkeleton}>
         {(resident) =>
           resident ? (
-            <ResidentBar resident={resident} />
+            <ResidentBar recording={place.recording ?? ""} resident={resident} go={(to) => app.go(to)} />
           ) : (
             <EmptyBox why="It was never read: the process ran for too short a time, or the recording has only sums." />
           )

@@ -12,8 +12,9 @@ export function InsightList(props: { recording: string; insights: Insight[]; go:
   if (insights.length === 0) {
     return (
       <p class="quiet">
-        Nothing: no growth, no recurring leaks, no reallocations that copy much, no bursts of temporary blocks, no
-        mappings larger than the heap.
+        No fault of these kinds was found: steady growth up to the end, leaks that recur, reallocations that copy much,
+        bursts of temporary blocks, mappings larger than the heap, free memory that stays resident. A rise or a peak of
+        another kind is explained below.
       </p>
     );
   }

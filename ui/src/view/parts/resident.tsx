@@ -1,11 +1,15 @@
 // Of what the resident set consisted: a bar whose parts add up, and its legend.
+import type { ComponentChildren } from "preact";
 import { exactSize, percent } from "../../model/format.ts";
 import { visible } from "../../model/names.ts";
-import type { Resident } from "../../model/overview.ts";
+import { placeOfPart, residentMeanings, type Resident } from "../../model/overview.ts";
+import type { Place } from "../../model/place.ts";
 import { Bone, Size } from "../figures.tsx";
 import { Name } from "../name.tsx";
+import { PlaceLink } from "../place-link.tsx";
 
-export function ResidentBar({ resident }: { resident: Resident }) {
+export function ResidentBar(props: { recording: string; resident: Resident; go: (to: Place) => void }) {
+  const { recording, resident, go } = props;
   const { bytes, parts } = resident;
   return (
     <>
@@ -22,30 +26,41 @@ export function ResidentBar({ resident }: { resident: Resident }) {
       <table class="resident-legend">
         <caption>Parts of the resident set</caption>
         <tbody>
-          {parts.map(({ kind, label, bytes: n, of }) => (
-            <tr key={kind}>
-              <td>
-                <span class={`key part-${kind}`} aria-hidden="true" />
-                {label}
-                {of.length > 0 && (
-                  <span class="quiet of">
-                    {of.map(({ name, hint, bytes: m }, i) => (
-                      <>
-                        {i > 0 && ", "}
-                        <span key={i} title={hint === "" ? undefined : visible(hint)}>
-                          <Name text={name} limit={32} /> {percent(m, bytes)}
-                        </span>
-                      </>
-                    ))}
-                  </span>
-                )}
-              </td>
-              <td class="number">{percent(n, bytes)}</td>
-              <td class="number">
-                <Size bytes={n} />
-              </td>
-            </tr>
-          ))}
+          {parts.map((part) => {
+            const { kind, label, bytes: n, of } = part;
+            return (
+              <tr key={kind}>
+                <td title={residentMeanings[kind]}>
+                  <span class={`key part-${kind}`} aria-hidden="true" />
+                  <Perhaps to={placeOfPart(recording, resident, part)} go={go}>
+                    {label}
+                  </Perhaps>
+                  {kind === "slack" && n > worthAWord * bytes && (
+                    <span class="quiet of">{residentMeanings[kind]}</span>
+                  )}
+                  {of.length > 0 && (
+                    <span class="quiet of">
+                      {of.map((x, i) => (
+                        <>
+                          {i > 0 && ", "}
+                          <span key={i} class="one" title={x.hint === "" ? undefined : visible(x.hint)}>
+                            <Perhaps to={placeOfPart(recording, resident, part, x)} go={go}>
+                              <Name text={x.name} limit={32} />
+                            </Perhaps>{" "}
+                            {percent(x.bytes, bytes)}
+                          </span>
+                        </>
+                      ))}
+                    </span>
+                  )}
+                </td>
+                <td class="number">{percent(n, bytes)}</td>
+                <td class="number">
+                  <Size bytes={n} />
+                </td>
+              </tr>
+            );
+          })}
           <tr class="sum">
             <td>resident</td>
             <td class="number">{percent(bytes, bytes)}</td>
@@ -56,6 +71,20 @@ export function ResidentBar({ resident }: { resident: Resident }) {
         </tbody>
       </table>
     </>
+  );
+}
+
+/** From this share on, what the allocator keeps is explained without pointing at it. */
+const worthAWord = 0.2;
+
+/** A link, if there is a place. */
+function Perhaps(props: { to: Place | undefined; go: (to: Place) => void; children: ComponentChildren }) {
+  const { to, go, children } = props;
+  if (!to) return <>{children}</>;
+  return (
+    <PlaceLink to={to} go={go}>
+      {children}
+    </PlaceLink>
   );
 }
 

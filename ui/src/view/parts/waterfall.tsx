@@ -1,7 +1,7 @@
 // Why live memory rose: the level at the beginning of the range, the changes, the level at its end. It adds up.
 import { exactSize, plural, size } from "../../model/format.ts";
 import { location } from "../../model/names.ts";
-import { signed, waterfall, type Bar, type Code, type Rise } from "../../model/overview.ts";
+import { isFlat, signed, waterfall, type Bar, type Code, type Rise } from "../../model/overview.ts";
 import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
 
@@ -12,7 +12,16 @@ export interface Pointing {
   pick: (code: Code) => void;
 }
 
-export function RiseWaterfall({ rise, hover, pick }: { rise: Rise } & Pointing) {
+/** @param to what its last line is called */
+export function RiseWaterfall({ rise, to, hover, pick }: { rise: Rise; to: string } & Pointing) {
+  if (isFlat(rise)) {
+    return (
+      <p class="sum">
+        Flat: live memory changed by {signed(rise.end - rise.begin)}, and is{" "}
+        <span title={exactSize(rise.end)}>{size(rise.end)}</span>.
+      </p>
+    );
+  }
   const { bars, cut } = waterfall(rise);
   return (
     <table class={cut ? "waterfall cut" : "waterfall"}>
@@ -35,7 +44,7 @@ export function RiseWaterfall({ rise, hover, pick }: { rise: Rise } & Pointing) 
             onPointerEnter={() => bar.row && hover(bar.row.code)}
             onPointerLeave={() => hover(undefined)}
           >
-            <Cell bar={bar} rise={rise} hover={hover} pick={pick} />
+            <Cell bar={bar} rise={rise} to={to} hover={hover} pick={pick} />
             <td class="number" title={exact(bar)}>
               {bar.kind === "begin" || bar.kind === "end" ? size(bar.bytes) : signed(bar.bytes)}
             </td>
@@ -58,7 +67,7 @@ function exact({ kind, bytes, row }: Bar): string {
   return `${bytes < 0 ? "−" : ""}${exactSize(Math.abs(bytes))}${blocks}`;
 }
 
-function Cell({ bar, rise, hover, pick }: { bar: Bar; rise: Rise } & Pointing) {
+function Cell({ bar, rise, to, hover, pick }: { bar: Bar; rise: Rise; to: string } & Pointing) {
   const { code } = bar.row ?? {};
   if (code) {
     return (
@@ -83,12 +92,12 @@ function Cell({ bar, rise, hover, pick }: { bar: Bar; rise: Rise } & Pointing) {
     const both = grown > 0 && shrunk > 0;
     return (
       <td class="quiet" title={`${signed(grown)}, ${signed(-shrunk)}`}>
-        {plural(groups, "other")}
+        {plural(groups, "other call stack")}
         {both && ` (${signed(grown)}, ${signed(-shrunk)})`}
       </td>
     );
   }
-  return <td class="quiet">{bar.kind === "begin" ? "at the beginning" : "at the end"}</td>;
+  return <td class="quiet">{bar.kind === "begin" ? "at the beginning" : to}</td>;
 }
 
 export const waterfallSkeleton = (
