@@ -12,6 +12,7 @@ import {
   partOf,
   placeOfInsight,
   residentKinds,
+  residentInWords,
   residentOf,
   signed,
   waterfall,
@@ -115,6 +116,18 @@ test("the parts of a resident set add up: what has no name is rest", () => {
   }
 });
 
+test("a resident set much larger than the live blocks is explained by its largest part", () => {
+  const words = (parts: Record<string, number>) => {
+    const all = Object.values(parts).reduce((sum, n) => sum + n, 0);
+    return residentInWords(residentOf(0, all, new Map(Object.entries(parts))));
+  };
+  assert.match(words({ live: 100, slack: 150, mapped: 90, files: 10 }), /^3.50 times .* free in the allocator.*: freed/);
+  assert.match(words({ live: 100, slack: 10, mapped: 90 }), /^2.00 times .* mapped by the program: /);
+  assert.equal(words({ live: 100, slack: 49 }), "");
+  assert.equal(words({ slack: 49 }), "");
+  assert.equal(words({ live: 100 }), "");
+});
+
 test("the resident set of an answer", () => {
   const memory = {
     time_ns: 3e9,
@@ -132,8 +145,8 @@ test("the resident set of an answer", () => {
     ],
     files: [{ file: "", resident_bytes: 3 }],
     frames: [
-      { function: "", module: "/lib/x.so", offset: "0x1" },
-      { function: "store", module: "/bin/x", offset: "0x2" },
+      { function: "", file: "", line: 0, module: "/lib/x.so", offset: "0x1" },
+      { function: "store", file: "x.c", line: 7, module: "/bin/x", offset: "0x2" },
     ],
   };
   const read = (of: object) => {
@@ -153,11 +166,11 @@ test("the resident set of an answer", () => {
     ],
   );
   assert.deepEqual(
-    found?.parts[1]?.of.map(({ name, bytes }) => [name, bytes]),
+    found?.parts[1]?.of.map(({ name, bytes, file, line }) => [name, bytes, file, line]),
     [
-      ["Python's own pools", 30],
-      ["store", 15],
-      ["several call stacks", 5],
+      ["Python's own pools", 30, "", 0],
+      ["store", 15, "x.c", 7],
+      ["several call stacks", 5, "", 0],
     ],
   );
   assert.equal(read({ ...memory, time_ns: null }), undefined);

@@ -65,5 +65,5 @@ int main(int argc, char** argv) {
   }
   accounts.resize(1000);
   keep_history();
-  printf("%s\n", steps[chosen].name);
+  printf("peak %s\n", steps[chosen].name);
 }

@@ -1,4 +1,5 @@
-// A server of a shop: twelve endpoints, four workers, sessions, a cache and a log. One function keeps what it should not.
+// A server of a shop: twelve endpoints, four workers, sessions, a cache and a log. One function keeps what it should
+// not. Given a number of requests instead of a time, it reads its articles again in the middle, for a while.
 #include <list>
 #include <mutex>
 
@@ -209,21 +210,49 @@ OUTLINE void serve(int endpoint, int number) {
   if (reply.empty()) abort();
 }
 
+static int most;  // requests; 0: for a time
+static std::atomic<int> served;
+
 static void work(int worker, double until) {
   name_thread("worker-" + std::to_string(worker));
   std::minstd_rand random(worker + 1);
-  for (int n = worker; seconds() < until; n += 4) {
+  for (int n = worker; most ? served < most : seconds() < until; n += 4) {
     serve(random() % 12, n);
-    if (n / 4 % 8 == 0) rest(2);
+    served++;
+    if (!most && n / 4 % 8 == 0) rest(2);
   }
+}
+
+struct Article {
+  char text[2000];
+};
+
+OUTLINE std::vector<std::unique_ptr<Article>> read_articles() {
+  std::vector<std::unique_ptr<Article>> all;
+  for (int i = 0; i < 20000; i++) {
+    all.push_back(std::make_unique<Article>());
+    while (served < most / 2 + i * (most / 10 / 20000)) rest(1);
+  }
+  return all;
+}
+
+// reload has the articles in memory while a fifth of the requests are served.
+static void reload() {
+  name_thread("reloader");
+  while (served < most / 2) rest(1);
+  auto articles = read_articles();
+  while (served < most / 10 * 7) rest(1);
 }
 
 int main(int argc, char** argv) {
   chosen = argc > 1 ? atoi(argv[1]) % 4 : 0;
   double until = argc > 2 ? atof(argv[2]) : 5;
+  most = argc > 3 ? atoi(argv[3]) : 0;
   std::vector<std::thread> workers;
   for (int i = 0; i < 4; i++) workers.emplace_back(work, i, until);
+  if (most) workers.emplace_back(reload);
   for (auto& w : workers) w.join();
   cache.clear();
-  printf("%s server.cc:%d\n", answer_function, answer_line.load());
+  printf("leak %s server.cc:%d\n", answer_function, answer_line.load());
+  if (most) printf("rise read_articles reloader\npeak read_articles\n");
 }

@@ -77,5 +77,5 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 3; i++) threads.emplace_back(work, i, until);
   auto cache = warm_up();
   for (auto& t : threads) t.join();
-  printf("%s %s\n", jobs[chosen].function, jobs[chosen].thread);
+  printf("rise %s %s\n", jobs[chosen].function, jobs[chosen].thread);
 }

@@ -49,6 +49,6 @@ int main(int argc, char** argv) {
     reply[0] = arena[i];
     rest(50);
   }
-  printf("%s\n", chosen ? "mappings" : "slack");
+  printf("resident %s map_arena\n", chosen ? "mapped" : "slack");
   munmap(arena, chosen ? 40 << 20 : 12 << 20);
 }

@@ -31,6 +31,7 @@ import {
   type Places,
 } from "../../net/overview.ts";
 import { Size } from "../figures.tsx";
+import { goOf } from "../go-of.ts";
 import { Answered, useActions, useLaterPart, useMainPart, usePart } from "../part.tsx";
 import { FigureRow } from "../parts/figures.tsx";
 import { InsightList, insightsSkeleton } from "../parts/insights.tsx";
@@ -156,7 +157,10 @@ function ResidentPart({ app }: { app: App }) {
       <Answered part={part} skeleton={residentSkeleton}>
         {(resident) =>
           resident ? (
-            <ResidentBar resident={resident} />
+            <ResidentBar
+              resident={resident}
+              source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
+            />
           ) : (
             <EmptyBox why="It was never read: the process ran for too short a time, or the recording has only sums." />
           )

@@ -1,14 +1,18 @@
 // Of what the resident set consisted: a bar whose parts add up, and its legend.
 import { exactSize, percent } from "../../model/format.ts";
-import { visible } from "../../model/names.ts";
-import type { Resident } from "../../model/overview.ts";
+import { location, visible } from "../../model/names.ts";
+import { residentInWords, type Resident } from "../../model/overview.ts";
 import { Bone, Size } from "../figures.tsx";
+import { GoLink, type Go } from "../go.tsx";
 import { Name } from "../name.tsx";
 
-export function ResidentBar({ resident }: { resident: Resident }) {
+/** @param source leads to a line of the source */
+export function ResidentBar({ resident, source }: { resident: Resident; source: (file: string, line: number) => Go }) {
   const { bytes, parts } = resident;
+  const words = residentInWords(resident);
   return (
     <>
+      {words !== "" && <p class="resident-words">{words}</p>}
       <div class="resident-bar" aria-hidden="true">
         {parts.map(({ kind, label, bytes: n }) => (
           <i
@@ -29,11 +33,17 @@ export function ResidentBar({ resident }: { resident: Resident }) {
                 {label}
                 {of.length > 0 && (
                   <span class="quiet of">
-                    {of.map(({ name, hint, bytes: m }, i) => (
+                    {of.map(({ name, hint, bytes: m, file, line }, i) => (
                       <>
                         {i > 0 && ", "}
                         <span key={i} title={hint === "" ? undefined : visible(hint)}>
-                          <Name text={name} limit={32} /> {percent(m, bytes)}
+                          <Name text={name} limit={32} />{" "}
+                          {file !== "" && line > 0 && (
+                            <GoLink go={source(file, line)} title={visible(file).slice(0, 1000)}>
+                              <Name text={location(file, line)} limit={32} />
+                            </GoLink>
+                          )}{" "}
+                          {percent(m, bytes)}
                         </span>
                       </>
                     ))}
