@@ -1,8 +1,11 @@
-// Plays one story: somebody opens a recording that they have never seen, and answers a question with nothing but what
+// Plays stories: somebody opens a recording that they have never seen, and answers a question with nothing but what
 // the screen says. It knows roles, labels and headings of the app, but no name of the recording. It prints what it
 // found, how many clicks it took and how long.
 //
-//   node story.mjs '{"chromium": PATH, "story": NAME, "by": "mouse" or "keyboard", "urls": [ADDRESS WITH CODE, ...]}'
+//   node story.mjs '{"chromium": PATH, "heaptap": PATH, "by": "mouse" or "keyboard",
+//                     "plays": [{"story": NAME, "file": RECORDING}, ...]}'
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
 
 const options = JSON.parse(process.argv[2]);
@@ -12,8 +15,6 @@ const longest = 20_000; // ms that a wait may take
 /** One who looks at a page and acts on it, by mouse or by keyboard alone. */
 class Reader {
   clicks = 0; // and what does as much by keyboard: Enter, a key that is written on the screen
-  steps = 0; // keys that only move the focus
-
   constructor(page) {
     this.page = page;
     this.main = page.getByRole("main");
@@ -32,7 +33,6 @@ class Reader {
     for (let i = 0; i < 300; i++) {
       if (await locator.evaluate((e) => e === document.activeElement)) return;
       await this.page.keyboard.press("Tab");
-      this.steps++;
     }
     throw new Error(`Tab does not lead to ${locator}`);
   }
@@ -137,11 +137,16 @@ const stories = {
     await r.settled();
     await r.choose(r.page.getByRole("button", { name: "copy link" }));
     const link = await r.page.evaluate(() => navigator.clipboard.readText());
-    const other = new Reader(await open(options.urls[1]));
+    const other = new Reader(await open());
     await other.choose(other.page.getByRole("button", { name: /^Find anything/ }));
-    await other.page.getByRole("combobox", { name: /link/ }).waitFor();
+    const dialog = other.page.getByRole("dialog");
+    await dialog.getByRole("combobox", { name: /link/ }).waitFor();
     await other.page.keyboard.press("Control+V");
-    await other.choose(other.page.getByRole("option").first());
+    const option = dialog.getByRole("option", { name: /link/, selected: true });
+    await option.waitFor();
+    if (byKeyboard) await other.page.keyboard.press("Enter"); // the option is selected already
+    else await option.click();
+    other.clicks++;
     await other.main.getByRole("row").nth(1).waitFor();
     await other.settled();
     r.clicks += other.clicks;
@@ -149,13 +154,13 @@ const stories = {
   },
 };
 
-/** All that a view says, but how long it took. */
+/** All that a view says, but where the focus was and what was read out before. */
 async function seen(r) {
   const parts = [r.main, r.details, r.page.getByRole("region", { name: "Filters" }), r.timeline];
   const texts = [];
   for (const part of parts) texts.push(await part.ariaSnapshot());
   texts.push(new URL(r.page.url()).search);
-  return texts.join("\n").replace(/ \[(active|focused)\]/g, "");
+  return texts.join("\n").replace(/ \[(active|selected)\]/g, "").replace(/- status: selected .*/g, "- status");
 }
 
 /** So many places of the timeline are looked at to see where it is steepest. */
@@ -169,7 +174,6 @@ async function selectSteepest(r) {
     for (let i = 0; i < 20; i++) {
       values.push(bytesOf(await r.timeline.getAttribute("aria-valuetext")));
       await r.page.keyboard.press("PageDown");
-      r.steps++;
     }
     await r.page.keyboard.press("Home");
     const at = steepest(values);
@@ -209,31 +213,52 @@ function bytesOf(text) {
   return Number(number.replaceAll(",", "")) * 1024 ** " KMG".indexOf(prefix || " ");
 }
 
-const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
-const problems = [];
-try {
+/** Starts a server and returns it and its address, with a code for one browser. */
+async function serve(file) {
+  const server = spawn(options.heaptap, ["serve", file], { stdio: ["pipe", "pipe", "inherit"] });
+  for await (const line of createInterface(server.stdout)) {
+    const [url] = /http:\S+#code=\S+/.exec(line) ?? [];
+    if (url !== undefined) return { server, url };
+  }
+  throw new Error("the server prints no address");
+}
+
+/** Plays a story in a browser that knows nothing yet. */
+async function play(browser, { story, file }) {
+  const problems = [];
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   context.setDefaultTimeout(longest);
-  const open = async (url) => {
+  const servers = [];
+  /** Opens the recording with a server of its own. */
+  const open = async () => {
+    const { server, url } = await serve(file);
+    servers.push(server);
     const page = await context.newPage();
     page.on("pageerror", (error) => problems.push(String(error)));
-    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
     await page.goto(url);
     return page;
   };
   const began = performance.now();
-  const reader = new Reader(await open(options.urls[0]));
-  let found;
+  let reader;
   try {
-    found = await stories[options.story](reader, open);
+    reader = new Reader(await open());
+    const found = await stories[story](reader, open);
+    return { ...found, clicks: reader.clicks, ms: performance.now() - began, problems };
   } catch (error) {
-    const page = context.pages().at(-1);
-    if (options.picture) await page.screenshot({ path: options.picture });
-    throw new Error(`${error.message}\n${await page.locator("body").ariaSnapshot()}`);
+    const shown = await context.pages().at(-1)?.locator("body").ariaSnapshot();
+    return { problems: [...problems, `${error.message}\n${shown}`.slice(0, 6000)] };
+  } finally {
+    await context.close();
+    for (const server of servers) server.kill();
   }
-  const ms = performance.now() - began;
-  console.log(JSON.stringify({ ...found, clicks: reader.clicks, steps: reader.steps, ms, problems }));
+}
+
+const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
+try {
+  const found = [];
+  for (const one of options.plays) found.push(await play(browser, one));
+  console.log(JSON.stringify(found));
 } finally {
   await browser.close();
 }

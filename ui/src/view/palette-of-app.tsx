@@ -75,7 +75,7 @@ function act(app: App, item: Item): void {
       app.go({ ...home, ...placeOf(item.id), page: app.place.value.page });
       return;
     case "link":
-      app.go(parsePlace(item.id));
+      app.go(parsePlace(new URL(item.id, location.origin).search));
   }
 }
 
