@@ -1,6 +1,6 @@
 // Package stories plays what people open a recording for, in a browser: to find a leak, what a rise or a peak was, or
-// why the resident set is so large, and to send somebody what they see. A script acts by what the screen says, once with
-// a mouse and once with a keyboard alone. What is right the programs themselves say, and the command line.
+// why the resident set is so large, and to send somebody what they see. A script acts by what the screen says, once
+// with a mouse and once with a keyboard alone. What is right the programs themselves say, and the command line.
 package stories
 
 import (
@@ -70,7 +70,8 @@ func tell(t *testing.T, by string, plays ...play) []found {
 		t.Fatal(err)
 	}
 	var list []found
-	if err := json.Unmarshal([]byte(kit.Run(t, need.Tool(t, "node"), "story.mjs", string(options))), &list); err != nil {
+	out := kit.Run(t, need.Tool(t, "node"), "story.mjs", string(options))
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)
 	}
 	for i, f := range list {
@@ -192,7 +193,8 @@ func judgeLeak(t *testing.T, r recorded, f found) {
 	}
 	// What the page says is the command line's.
 	leaks := kit.JSON[struct{ Leaked struct{ Bytes, Blocks int64 } }](t, "report", "--json", r.path)[0].Leaked
-	if said := fmt.Sprintf("%s in %s blocks", mib(leaks.Bytes), thousands(leaks.Blocks)); !strings.Contains(f.Sentence, said) {
+	said := fmt.Sprintf("%s in %s blocks", mib(leaks.Bytes), thousands(leaks.Blocks))
+	if !strings.Contains(f.Sentence, said) {
 		t.Errorf("%q does not say %q", f.Sentence, said)
 	}
 	few(t, f, three)

@@ -27,7 +27,8 @@ test("a link from another server leads to the same place here", () => {
   assert.deepEqual([place.from, place.to], ["1s", "2s"]);
   assert.equal(placeOfLink(link, ["c", "a"], "a")?.recording, "a", "the file has another name here");
   assert.equal(placeOfLink(link, ["c"], undefined)?.recording, "c");
-  for (const text of ["", "flame", "recording=b", "https://", "https://x.test/?page=flame", "javascript:1?recording=b"]) {
+  const others = ["", "flame", "recording=b", "https://", "https://x.test/?page=flame", "javascript:1?recording=b"];
+  for (const text of others) {
     assert.equal(placeOfLink(text, ["b"], "b"), undefined, text);
   }
   const to = { ...item("link", "?recording=b"), name: "Go where this link leads" };

@@ -16,14 +16,24 @@
 #include <thread>
 #include <vector>
 
-inline double seconds() {
-  static const auto begin = std::chrono::steady_clock::now();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+inline double seconds()
+{
+	static const auto begin = std::chrono::steady_clock::now();
+	return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-inline void rest(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+inline void rest(int ms)
+{
+	std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
 
-inline void name_thread(const std::string& name) { pthread_setname_np(pthread_self(), name.c_str()); }
+inline void name_thread(const std::string &name)
+{
+	pthread_setname_np(pthread_self(), name.c_str());
+}
 
 // used keeps the compiler from leaving an allocation out.
-inline void used(void* p) { asm volatile("" : : "r"(p) : "memory"); }
+inline void used(void *p)
+{
+	asm volatile("" : : "r"(p) : "memory");
+}

@@ -83,7 +83,8 @@ function act(app: App, item: Item): void {
 function links(app: App, typed: string): Item[] {
   const here = (app.runs.shown.value?.value ?? []).flatMap((run) => run.recordings.map(({ id }) => id));
   const to = placeOfLink(typed, here, app.place.value.recording);
-  return to ? [{ kind: "link", id: formatPlace(to), name: "Go where this link leads", note: pages[to.page].title }] : [];
+  if (!to) return [];
+  return [{ kind: "link", id: formatPlace(to), name: "Go where this link leads", note: pages[to.page].title }];
 }
 
 function marks(app: App): Item[] {
