@@ -7,7 +7,6 @@ import { actionItems, placeOfLink, type Item } from "../model/palette.ts";
 import { formatPlace, home, parsePlace, placeOf } from "../model/place.ts";
 import { timeText } from "../model/time.ts";
 import { askFound } from "../net/found.ts";
-import { pages } from "./pages.ts";
 import { Palette } from "./palette.tsx";
 import { usePart } from "./part.tsx";
 
@@ -84,7 +83,8 @@ function links(app: App, typed: string): Item[] {
   const here = (app.runs.shown.value?.value ?? []).flatMap((run) => run.recordings.map(({ id }) => id));
   const to = placeOfLink(typed, here, app.place.value.recording);
   if (!to) return [];
-  return [{ kind: "link", id: formatPlace(to), name: "Go where this link leads", note: pages[to.page].title }];
+  const page = app.actions.keys.on(to.page).find(({ id }) => id === `page.${to.page}`);
+  return [{ kind: "link", id: formatPlace(to), name: "Go where this link leads", note: page?.title ?? "" }];
 }
 
 function marks(app: App): Item[] {
