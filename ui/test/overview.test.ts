@@ -15,6 +15,7 @@ import {
   placeOfPart,
   readAt,
   residentKinds,
+  residentInWords,
   residentMeanings,
   residentMoment,
   residentOf,
@@ -141,8 +142,8 @@ test("what ignores the range and the filters says so", () => {
 
 test("parts of the resident set lead to what they consist of", () => {
   const of = [
-    { name: "store", hint: "", bytes: 9, function: true },
-    { name: "Python's own pools", hint: "record", bytes: 1, function: false },
+    { name: "store", hint: "", bytes: 9, function: true, file: "x.c", line: 7 },
+    { name: "Python's own pools", hint: "record", bytes: 1, function: false, file: "", line: 0 },
   ];
   const parts = new Map([["live", 10], ["slack", 10], ["mapped", 10]]);
   const resident = residentOf(1.5e9, 30, parts, new Map([["mapped", of]]));
@@ -192,6 +193,18 @@ test("the parts of a resident set add up: what has no name is rest", () => {
   }
 });
 
+test("a resident set much larger than the live blocks is explained by its largest part", () => {
+  const words = (parts: Record<string, number>) => {
+    const all = Object.values(parts).reduce((sum, n) => sum + n, 0);
+    return residentInWords(residentOf(0, all, new Map(Object.entries(parts))));
+  };
+  assert.match(words({ live: 100, slack: 150, mapped: 90, files: 10 }), /^3.50 times .* free in the .*: freed/);
+  assert.match(words({ live: 100, slack: 10, mapped: 90 }), /^2.00 times .* mapped by the program: /);
+  assert.equal(words({ live: 100, slack: 49 }), "");
+  assert.equal(words({ slack: 49 }), "");
+  assert.equal(words({ live: 100 }), "");
+});
+
 test("the resident set of an answer", () => {
   const memory = {
     time_ns: 3e9,
@@ -209,8 +222,8 @@ test("the resident set of an answer", () => {
     ],
     files: [{ file: "", resident_bytes: 3 }],
     frames: [
-      { function: "", module: "/lib/x.so", offset: "0x1" },
-      { function: "store", module: "/bin/x", offset: "0x2" },
+      { function: "", file: "", line: 0, module: "/lib/x.so", offset: "0x1" },
+      { function: "store", file: "x.c", line: 7, module: "/bin/x", offset: "0x2" },
     ],
   };
   const read = (of: object) => {
@@ -230,11 +243,11 @@ test("the resident set of an answer", () => {
     ],
   );
   assert.deepEqual(
-    found?.parts[1]?.of.map(({ name, bytes, function: is }) => [name, bytes, is]),
+    found?.parts[1]?.of.map(({ name, bytes, function: is, file, line }) => [name, bytes, is, file, line]),
     [
-      ["Python's own pools", 30, false],
-      ["store", 15, true],
-      ["several call stacks", 5, false],
+      ["Python's own pools", 30, false, "", 0],
+      ["store", 15, true, "x.c", 7],
+      ["several call stacks", 5, false, "", 0],
     ],
   );
   assert.equal(read({ ...memory, time_ns: null }), undefined);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameActions } from "../src/model/keys.ts";
-import { actionItems, groups, type Item } from "../src/model/palette.ts";
+import { actionItems, groups, placeOfLink, type Item } from "../src/model/palette.ts";
 
 const item = (kind: Item["kind"], name: string): Item => ({ kind, id: name, name, note: "" });
 const functions = ["Cache::insert", "Session::create"].map((name) => item("function", name));
@@ -17,4 +17,23 @@ test("without a text, pages and actions are offered; with one, the kind of the b
   assert.deepEqual(first?.items[0]?.item.id, "Session::create");
   assert.equal(groups("flame", known, functions)[0]?.items[0]?.item.name, "Flame graph");
   assert.deepEqual(groups("zzzz", known, functions), []);
+});
+
+test("a link from another server leads to the same place here", () => {
+  const link = "http://127.0.0.1:4711/?recording=b&page=flame&from=1s&to=2s";
+  const place = placeOfLink(` ${link}\n`, ["a", "b"], "a");
+  assert.equal(place?.page, "flame");
+  assert.equal(place.recording, "b");
+  assert.deepEqual([place.from, place.to], ["1s", "2s"]);
+  assert.equal(placeOfLink(link, ["c", "a"], "a")?.recording, "a", "the file has another name here");
+  assert.equal(placeOfLink(link, ["c"], undefined)?.recording, "c");
+  const others = ["", "flame", "recording=b", "https://", "https://x.test/?page=flame", "javascript:1?recording=b"];
+  for (const text of others) {
+    assert.equal(placeOfLink(text, ["b"], "b"), undefined, text);
+  }
+  const to = { ...item("link", "?recording=b"), name: "Go where this link leads" };
+  assert.deepEqual(
+    groups(link, [...actionItems(frameActions), to], functions).map(({ items }) => items.map(({ item: i }) => i.kind)),
+    [["link"]],
+  );
 });

@@ -1,7 +1,7 @@
 // What the overview shows, as data: sentences, a waterfall that adds up, the parts of the resident set.
 import type { MetricName } from "../api.ts";
 import type { Filters } from "./filters.ts";
-import { count, duration, exactSize, percent, shortCount, size } from "./format.ts";
+import { count, digits, duration, exactSize, percent, shortCount, size } from "./format.ts";
 import type { Action } from "./keys.ts";
 import { metricOf } from "./metrics.ts";
 import { pageNames, placeOf, type Place } from "./place.ts";
@@ -262,6 +262,9 @@ export interface PartOf {
   bytes: number;
   /** It is a function, by that name. */
   function: boolean;
+  /** The line of the source that has made it; "" and 0: not known, or none has. */
+  file: string;
+  line: number;
 }
 
 /** Where a part of a resident set, or a function of it, is seen in detail; undefined: nowhere. */
@@ -322,6 +325,31 @@ export function residentOf(
     return { kind, label: residentLabels[kind] ?? kind, bytes: n, of: of.get(kind) ?? [] };
   });
   return { atNs, bytes, parts: list.filter((part) => part.bytes > 0) };
+}
+
+/** Resident sets of so many times the live blocks are said to be. */
+const worthSaying = 1.5;
+
+const residentReasons: Record<string, string> = {
+  slack: "freed blocks stay on pages that others still use",
+  mapped: "memory that the program takes from the kernel by itself",
+  stacks: "each thread keeps what its stack has ever needed",
+  files: "code and constants, which other programs share",
+  heaptap: "only while it records",
+};
+
+/** Why a resident set is much larger than what the program has asked for; "": it is not. */
+export function residentInWords({ bytes, parts }: Resident): string {
+  const live = parts.find(({ kind }) => kind === "live")?.bytes ?? 0;
+  const most = parts
+    .filter(({ kind }) => kind !== "live")
+    .reduce<ResidentPart | undefined>((best, part) => (best && best.bytes >= part.bytes ? best : part), undefined);
+  if (live <= 0 || !most || bytes < worthSaying * live) return "";
+  const reason = residentReasons[most.kind];
+  return (
+    `${digits(bytes / live)} times the live blocks. Most of the rest is ${most.label}` +
+    (reason === undefined ? "." : `: ${reason}.`)
+  );
 }
 
 /** The metrics by which the functions with the most are listed. */

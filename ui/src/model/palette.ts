@@ -1,10 +1,11 @@
 // What the palette offers: everything that has a name.
 import type { Action } from "./keys.ts";
+import { parsePlace, type Place } from "./place.ts";
 import { rank, type Ranked } from "./search.ts";
 
 /** Something that can be chosen. */
 export interface Item {
-  kind: "action" | "page" | "function" | "file" | "module" | "mark" | "recording";
+  kind: "action" | "page" | "function" | "file" | "module" | "mark" | "recording" | "link";
   /** Names it among those of its kind. */
   id: string;
   name: string;
@@ -26,6 +27,7 @@ const titles: Record<Item["kind"], string> = {
   module: "Modules",
   mark: "Marks",
   recording: "Recordings",
+  link: "Links",
 };
 
 /** So many of each kind are shown: the best of all kinds are in view. */
@@ -48,6 +50,8 @@ export function actionItems(actions: readonly Action[]): Item[] {
  */
 export function groups(typed: string, known: readonly Item[], found: readonly Item[]): Group[] {
   const text = typed.trim();
+  const links = known.filter(({ kind }) => kind === "link");
+  if (links.length > 0) return [{ title: titles.link, items: links.map((item) => ({ item, score: 0, at: [] })) }];
   const byKind = new Map<Item["kind"], Ranked<Item>[]>();
   const ranked = [
     ...rank(text, known, ({ name }) => name, 200),
@@ -64,4 +68,18 @@ export function groups(typed: string, known: readonly Item[], found: readonly It
     const items = byKind.get(kind);
     return items ? [{ title: titles[kind], items }] : [];
   });
+}
+
+/**
+ * The place that a link of this app leads to, whichever server it came from; undefined: the text is none. What it is
+ * about may have another name here.
+ * @param recordings those that are here
+ * @param shown the one on the screen
+ */
+export function placeOfLink(text: string, recordings: readonly string[], shown: string | undefined): Place | undefined {
+  const trimmed = text.trim();
+  if (!/^https?:\/\//.test(trimmed) || !URL.canParse(trimmed)) return undefined;
+  const place = parsePlace(new URL(trimmed).search);
+  if (place.recording === undefined) return undefined;
+  return recordings.includes(place.recording) ? place : { ...place, recording: shown ?? recordings[0] };
 }

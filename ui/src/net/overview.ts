@@ -120,7 +120,7 @@ export function residentOfMemory(memory: Memory): Resident | undefined {
   }
   const { mappings, files, frames } = memory;
   const mapped = Array.from({ length: mappings.rows }, (_, i) => ({
-    name: mappings.heap.at(i) || mapperOf(frames, mappings.frames.frames(i)),
+    ...mapperOf(frames, mappings.heap.at(i), mappings.frames.frames(i)),
     hint: mappings.hint.at(i),
     function: mappings.heap.at(i) === "" && hasFunction(frames, mappings.frames.frames(i)),
     bytes: mappings.resident_bytes[i] ?? 0,
@@ -129,6 +129,8 @@ export function residentOfMemory(memory: Memory): Resident | undefined {
     name: base(files.file.at(i)) || "several files",
     hint: "",
     function: false,
+    file: "",
+    line: 0,
     bytes: files.resident_bytes[i] ?? 0,
   }));
   const of = new Map<string, ResidentPart["of"]>();
@@ -137,11 +139,15 @@ export function residentOfMemory(memory: Memory): Resident | undefined {
   return residentOf(memory.time_ns, memory.resident_bytes, parts, of);
 }
 
-/** The innermost function of a call stack that has a name. */
-function mapperOf(frames: FrameColumns, stack: number[]): string {
-  for (const frame of stack) if (frames.function.at(frame) !== "") return frames.function.at(frame);
+/** Who has mapped memory: a heap of its own, or the innermost function of the call stack that has a name. */
+function mapperOf(frames: FrameColumns, heap: string, stack: number[]): { name: string; file: string; line: number } {
+  const frame = stack.find((f) => frames.function.at(f) !== "");
+  const [file, line] = frame === undefined ? ["", 0] : [frames.file.at(frame), frames.line[frame] ?? 0];
+  if (heap !== "") return { name: heap, file: "", line: 0 };
+  if (frame !== undefined) return { name: frames.function.at(frame), file, line };
   const first = stack[0];
-  return first === undefined ? "several call stacks" : placeOf(frames.module.at(first), frames.offset.at(first));
+  const name = first === undefined ? "several call stacks" : placeOf(frames.module.at(first), frames.offset.at(first));
+  return { name, file, line };
 }
 
 function hasFunction(frames: FrameColumns, stack: number[]): boolean {

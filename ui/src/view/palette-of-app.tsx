@@ -3,8 +3,8 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { App } from "../app.ts";
 import { duration } from "../model/format.ts";
-import { actionItems, type Item } from "../model/palette.ts";
-import { home, placeOf } from "../model/place.ts";
+import { actionItems, placeOfLink, type Item } from "../model/palette.ts";
+import { formatPlace, home, parsePlace, placeOf } from "../model/place.ts";
 import { timeText } from "../model/time.ts";
 import { askFound } from "../net/found.ts";
 import { Palette } from "./palette.tsx";
@@ -39,6 +39,7 @@ export function PaletteOfApp({ app, close }: { app: App; close: () => void }) {
         ...actionItems(keys.on(page).filter(({ id }) => app.actions.can(id) && id !== "find.anything")),
         ...marks(app),
         ...recordings(app),
+        ...links(app, typed.value),
       ]}
       found={found.shown.value?.value ?? []}
       busy={found.wait.value?.phase === "busy" || typed.value.trim() !== asked.value}
@@ -71,7 +72,19 @@ function act(app: App, item: Item): void {
       return;
     case "recording":
       app.go({ ...home, ...placeOf(item.id), page: app.place.value.page });
+      return;
+    case "link":
+      app.go(parsePlace(new URL(item.id, location.origin).search));
   }
+}
+
+/** A link that somebody has sent, from another server. */
+function links(app: App, typed: string): Item[] {
+  const here = (app.runs.shown.value?.value ?? []).flatMap((run) => run.recordings.map(({ id }) => id));
+  const to = placeOfLink(typed, here, app.place.value.recording);
+  if (!to) return [];
+  const page = app.actions.keys.on(to.page).find(({ id }) => id === `page.${to.page}`);
+  return [{ kind: "link", id: formatPlace(to), name: "Go where this link leads", note: page?.title ?? "" }];
 }
 
 function marks(app: App): Item[] {

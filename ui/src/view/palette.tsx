@@ -58,8 +58,8 @@ export function Palette(props: PaletteProps) {
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={all.length > 0 ? `palette-${at}` : undefined}
-        aria-label="action, page, function, file or mark"
-        placeholder="action, page, function, file, mark …"
+        aria-label="action, page, function, file or mark, or a link"
+        placeholder="action, page, function, file, mark … or a link that you were sent"
         autocomplete="off"
         spellcheck={false}
         value={typed.value}

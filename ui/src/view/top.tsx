@@ -3,6 +3,7 @@ import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { metricAt } from "../model/flame/wanted.ts";
 import { duration } from "../model/format.ts";
+import { chordLabels } from "../model/keys.ts";
 import { metrics } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
@@ -21,8 +22,30 @@ export function Top({ app }: { app: App }) {
       </Link>
       {chosen ? <Where app={app} {...chosen} /> : <span class="where" />}
       {chosen && <Metric app={app} />}
+      {chosen && (
+        <span class="helps">
+          <Help app={app} id="find.anything">
+            Find anything
+          </Help>
+          <Help app={app} id="help.keys">
+            Keys
+          </Help>
+        </span>
+      )}
       <ThemeButton />
     </header>
+  );
+}
+
+/** What a newcomer cannot guess, with its key. */
+function Help({ app, id, children }: { app: App; id: string; children: string }) {
+  const { keys } = app.actions;
+  const action = keys.on("").find((other) => other.id === id);
+  const chord = action && keys.acting(action)[0];
+  return (
+    <button type="button" class="plain" onClick={() => app.actions.run(id)}>
+      {children} {chord !== undefined && <kbd>{chordLabels(chord, keys.mac).join(" ")}</kbd>}
+    </button>
   );
 }
 

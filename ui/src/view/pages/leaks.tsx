@@ -404,7 +404,8 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     if (view !== "age") cursor.show(one.group.key);
   };
   const empty = view === "growth" ? answer.suspects?.length === 0 : sheet.groups.length === 0;
-  const why = isWhole(app) ? whyEmpty(place, view === "growth") : { why: nothingIntact, command: "heaptap verify FILE" };
+  const damaged = { why: nothingIntact, command: "heaptap verify FILE" };
+  const why = isWhole(app) ? whyEmpty(place, view === "growth") : damaged;
   return (
     <RowsPage
       notice={notice}

@@ -38,6 +38,7 @@ import {
   type Places,
 } from "../../net/overview.ts";
 import { Size } from "../figures.tsx";
+import { goOf } from "../go-of.ts";
 import { Answered, useActions, useLaterPart, useMainPart, usePart } from "../part.tsx";
 import { FigureRow } from "../parts/figures.tsx";
 import { InsightList, insightsSkeleton } from "../parts/insights.tsx";
@@ -179,7 +180,12 @@ function ResidentPart({ app }: { app: App }) {
       <Answered part={part} skeleton={residentSkeleton}>
         {(resident) =>
           resident ? (
-            <ResidentBar recording={place.recording ?? ""} resident={resident} go={(to) => app.go(to)} />
+            <ResidentBar
+              recording={place.recording ?? ""}
+              resident={resident}
+              go={(to) => app.go(to)}
+              source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
+            />
           ) : (
             <EmptyBox why="It was never read: the process ran for too short a time, or the recording has only sums." />
           )

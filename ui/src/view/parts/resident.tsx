@@ -1,18 +1,27 @@
 // Of what the resident set consisted: a bar whose parts add up, and its legend.
 import type { ComponentChildren } from "preact";
 import { exactSize, percent } from "../../model/format.ts";
-import { visible } from "../../model/names.ts";
-import { placeOfPart, residentMeanings, type Resident } from "../../model/overview.ts";
+import { location, visible } from "../../model/names.ts";
+import { placeOfPart, residentInWords, residentMeanings, type Resident } from "../../model/overview.ts";
 import type { Place } from "../../model/place.ts";
 import { Bone, Size } from "../figures.tsx";
+import { GoLink, type Go } from "../go.tsx";
 import { Name } from "../name.tsx";
 import { PlaceLink } from "../place-link.tsx";
 
-export function ResidentBar(props: { recording: string; resident: Resident; go: (to: Place) => void }) {
-  const { recording, resident, go } = props;
+/** @param source leads to a line of the source */
+export function ResidentBar(props: {
+  recording: string;
+  resident: Resident;
+  go: (to: Place) => void;
+  source: (file: string, line: number) => Go;
+}) {
+  const { recording, resident, go, source } = props;
   const { bytes, parts } = resident;
+  const words = residentInWords(resident);
   return (
     <>
+      {words !== "" && <p class="resident-words">{words}</p>}
       <div class="resident-bar" aria-hidden="true">
         {parts.map(({ kind, label, bytes: n }) => (
           <i
@@ -47,6 +56,11 @@ export function ResidentBar(props: { recording: string; resident: Resident; go: 
                             <Perhaps to={placeOfPart(recording, resident, part, x)} go={go}>
                               <Name text={x.name} limit={32} />
                             </Perhaps>{" "}
+                            {x.file !== "" && x.line > 0 && (
+                              <GoLink go={source(x.file, x.line)} title={visible(x.file).slice(0, 1000)}>
+                                <Name text={location(x.file, x.line)} limit={32} />
+                              </GoLink>
+                            )}{" "}
                             {percent(x.bytes, bytes)}
                           </span>
                         </>
