@@ -18,7 +18,7 @@ import type { Transform } from "../../model/flame/transforms.ts";
 import type { Tree } from "../../model/flame/tree.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
-import { metricOf, type Unit } from "../../model/metrics.ts";
+import { atOf, metricOf, type Unit } from "../../model/metrics.ts";
 import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
 import { pathOf } from "../../net/ask.ts";
@@ -61,6 +61,7 @@ function wantedOf(place: Place): Wanted {
 function parametersOf({ place, filters, rough }: Selected): TreeParameters {
   const { shape, by, metric, colour } = wantedOf(place);
   const parameters: TreeParameters = { ...filters, metric: colour === "age" ? [metric, "mean-lifetime"] : [metric] };
+  Object.assign(parameters, atOf(place, [metric]));
   if (by !== "function") parameters.by = by;
   if (shape === "bottom-up" || (shape === "difference" && place.up)) parameters.up = true;
   if (shape === "sandwich" && place.of !== undefined) parameters.of = place.of;
