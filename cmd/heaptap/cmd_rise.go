@@ -30,6 +30,7 @@ allocator. --hide removes frames, so that their callers get their blocks.`,
 	q := newQuestion(cmd, -1)
 	q.By = query.ByStack.String()
 	q.stacks(cmd.Flags(), false)
+	q.folds(cmd.Flags())
 	cmd.Flags().StringVar(&q.By, "by", q.By, "group by `WHAT`: "+strings.Join(query.Groupings(), ", "))
 	cmd.Flags().IntVar(&q.limit, "limit", 10, "show at most `N` groups; 0: all that it takes")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

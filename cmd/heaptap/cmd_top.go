@@ -27,11 +27,13 @@ docs/queries.md has the exact definitions.`,
   heaptap top --by line --metric leaked,leaked-blocks server.4711.htap
   heaptap top --by line --match json --sort allocations --metric bytes,allocations server.4711.htap
   heaptap top --by thread --metric allocations,bytes,own-peak server.4711.htap
+  heaptap top --fold --self --metric bytes server.4711.htap
   heaptap top --from 50% --lifetime ..1ms --metric churn server.4711.htap`,
 	}
 	q := newQuestion(cmd, 20)
 	q.grouped(cmd, query.ByFunction, query.Peak, query.Bytes, query.Leaked)
 	q.stacks(cmd.Flags(), false)
+	q.folds(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&sorting.Sort, "sort", "", "sort by this `METRIC` of --metric, or by name; default: the first metric")
 	f.BoolVar(&sorting.Self, "self", false, "sort by self")

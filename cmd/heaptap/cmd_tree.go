@@ -36,6 +36,7 @@ or below a path of them.
 	q := newQuestion(cmd, 0)
 	q.grouped(cmd, query.ByFunction, query.Peak)
 	q.stacks(cmd.Flags(), false)
+	q.folds(cmd.Flags())
 	cmd.Flags().BoolVar(&up, "up", false, "begin with the functions that allocate, and show their callers")
 	cmd.Flags().StringVar(&of, "of", "", "show the callers and the callees of functions that match `REGEXP`")
 	cmd.Flags().StringVar(&cut.Threshold, "threshold", cut.Threshold,

@@ -26,6 +26,7 @@ type queryFlags struct {
 	programs    programFlags
 	limit, skip int
 	json, exact bool
+	fold        bool
 	color       string
 }
 
@@ -65,6 +66,11 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 		"`REGEXP`")
 	f.StringVar(&q.Ignore, "ignore", "", "count no call stacks with a frame that matches `REGEXP`")
 	f.StringVar(&q.Hide, "hide", "", "remove frames that match `REGEXP` from the call stacks")
+}
+
+// folds declares --fold.
+func (q *queryFlags) folds(f *pflag.FlagSet) {
+	f.BoolVar(&q.fold, "fold", false, "remove the frames of wrappers and libraries: what they allocate is their callers'")
 }
 
 // asked returns the filters that were given, as they were written.
@@ -146,7 +152,11 @@ func (q *queryFlags) colors(cmd *cobra.Command) (bool, error) {
 
 // query makes the query about an open recording.
 func (q *queryFlags) query(cmd *cobra.Command, s *query.Source) (*query.Query, error) {
-	out, err := q.Query(s)
+	asked := q.Question
+	if q.fold {
+		asked.Hide = question.Either(asked.Hide, s.Profile.FoldPattern())
+	}
+	out, err := asked.Query(s)
 	if err != nil {
 		return nil, usage(cmd, err)
 	}

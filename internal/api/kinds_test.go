@@ -174,17 +174,6 @@ func TestKindsAreInTags(t *testing.T) {
 	}
 }
 
-// TestEither: two patterns become one.
-func TestEither(t *testing.T) {
-	t.Parallel()
-	if got := either("", "b") + either("a", "") + either("", ""); got != "ba" {
-		t.Errorf("%q", got)
-	}
-	if got := either("a|b", "c"); got != "(?:a|b)|c" {
-		t.Errorf("%q", got)
-	}
-}
-
 func patterns(t *testing.T, texts string) []owncode.Pattern {
 	t.Helper()
 	if texts == "" {

@@ -98,6 +98,12 @@ type opened struct {
 	foldPattern string
 }
 
+// folded is the recording's FoldPattern, which takes a look at every function.
+func (o *opened) folded() string {
+	o.foldOnce.Do(func() { o.foldPattern = o.source.Profile.FoldPattern() })
+	return o.foldPattern
+}
+
 // files are the recording's source files: their indexes are their numbers.
 func (o *opened) files() []string {
 	o.filesOnce.Do(func() { o.fileList = filesOf(o.source) })

@@ -19,3 +19,11 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	}
 	return r, nil
 }
+
+// Either returns a pattern that matches what one of two does; "" matches nothing.
+func Either(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return "(?:" + a + ")|" + b
+}

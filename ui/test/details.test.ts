@@ -1,6 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { along, cleanPath, fold, isWhole, kindOf, pickedOf, type Kind, type StackFrame } from "../src/model/details.ts";
+import {
+  along,
+  cleanPath,
+  fold,
+  isWhole,
+  kindOf,
+  pickedOf,
+  rowsOf,
+  type Kind,
+  type StackFrame,
+  type Values,
+} from "../src/model/details.ts";
+import type { MetricName } from "../src/api.ts";
 import { home } from "../src/model/place.ts";
 import { Fault } from "../src/net/fault.ts";
 import { askDetails, askExcerpt, askMoreDetails } from "../src/net/details.ts";
@@ -210,20 +222,58 @@ test("the lines around a place are asked for by the clean path of the file", asy
   assert.equal(await askExcerpt(unknown, "1", "/none.c", 1), undefined);
 });
 
-test("threads are asked for with the function as the focus, unless there is one already", async () => {
-  const { ask, asked } = server({
+test("threads are asked for with what is picked as the focus, in the place of another one", async () => {
+  const focuses: (string | null)[] = [];
+  const { ask } = server({
     "top thread": (query) => {
-      assert.equal(query.get("focus"), "^f\\(int\\)$");
+      focuses.push(query.get("focus"));
+      assert.deepEqual([query.get("metric"), query.get("at")], ["bytes", null]);
       return {
         more: 3,
+        total: { bytes: 40 },
         rows: [{ group: { thread: { tid: 5, name: "" } }, total: { bytes: 10 } }],
       };
     },
   });
   const picked = { kind: "function" as const, name: "f(int)" };
   const more = await askMoreDetails(ask, "1", { picked, filters: {}, metric: "own-peak" });
-  assert.equal(more.more, 3);
-  const without = await askMoreDetails(ask, "1", { picked, filters: { focus: "x" }, metric: "peak" });
-  assert.deepEqual(without.threads, []);
-  assert.equal(asked.length, 1);
+  assert.deepEqual(
+    [more.more, more.whole, more.of, more.threads],
+    [3, 40, "picked", [{ name: "thread 5", value: 10 }]],
+  );
+  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: "x" }, metric: "mapped" });
+  assert.deepEqual([focused.of, focused.threads.length], ["unfocused", 1]);
+  const stack = { kind: "stack" as const, path: ["main", "g"], up: false };
+  assert.equal((await askMoreDetails(ask, "1", { picked: stack, filters: {}, metric: "bytes" })).of, "function");
+  assert.deepEqual(focuses, ["^f\\(int\\)$", "^f\\(int\\)$", "^g$"]);
+});
+
+test("a folded function has numbers, and mappings are asked for of the whole run only", async () => {
+  const asked: [fold: boolean, mapped: boolean][] = [];
+  const { ask } = server({
+    "top function": (query) => {
+      asked.push([query.has("fold"), query.getAll("metric").join().includes("mapped")]);
+      const rows = query.has("fold") ? [] : [{ group: group("f"), total: values, self: values }];
+      return { rows, total: {} };
+    },
+    "top stack": () => stackRows([]),
+  });
+  const picked = { kind: "function" as const, name: "f" };
+  assert.equal((await askDetails(ask, "1", { picked, filters: {}, metric: "peak", fold: true }))?.total.peak, 70);
+  assert.ok(await askDetails(ask, "1", { picked, filters: { size: "..16" }, metric: "peak" }));
+  assert.deepEqual(asked, [[true, true], [false, true], [false, false]]);
+});
+
+test("rows of numbers begin with what the page counts", () => {
+  const of = (lead: MetricName, total: Values) => rowsOf(lead, total, "at 1s").map(({ label }) => label);
+  const usual = of("peak", values);
+  assert.deepEqual(
+    usual.slice(0, 5),
+    ["live at the peak", "live at 1s", "allocated", "freed", "never freed"],
+  );
+  assert.deepEqual(of("freed", values), ["freed", ...usual.filter((label) => label !== "freed")]);
+  assert.deepEqual(of("churn", values), ["allocated per second", ...usual]);
+  const mapped = { mapped: 5, "mapped-peak": 4, "mapped-resident": 0 };
+  assert.deepEqual(of("peak", mapped), ["mapped by the program", "mapped when most were"]);
+  assert.equal(of("peak", { ...values, ...mapped }).length, usual.length + 2);
 });

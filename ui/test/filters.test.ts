@@ -8,6 +8,7 @@ import { placeOf, type Place } from "../src/model/place.ts";
 const place: Place = {
   ...placeOf("2"),
   from: "1s",
+  at: "1.234567s",
   thread: ["worker-*"],
   ignore: ["a", "^b$"],
   size: "1k..",
@@ -25,10 +26,10 @@ test("each word can be removed", () => {
   const list = words(place);
   assert.deepEqual(
     list.map(({ kind, value }) => `${kind} ${value}`),
-    ["time 1s – end", "thread worker-*", "ignore a", "ignore b", "size 1k..", "below main › f"],
+    ["time 1s – end", "live at 1.234s", "thread worker-*", "ignore a", "ignore b", "size 1k..", "below main › f"],
   );
   for (const { without } of list) assert.equal(words(without).length, list.length - 1);
-  assert.deepEqual(list[2]?.without.ignore, ["^b$"]);
+  assert.deepEqual(list[3]?.without.ignore, ["^b$"]);
 });
 
 test("a literal pattern matches its name only", () => {

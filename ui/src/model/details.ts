@@ -1,6 +1,7 @@
 // What the right side says about what the reader has picked: a function, a call stack or a line.
 import type { MetricName } from "../api.ts";
 import type { Filters } from "./filters.ts";
+import { metricOf, type Unit } from "./metrics.ts";
 import type { Place } from "./place.ts";
 
 /** What is picked. */
@@ -61,6 +62,10 @@ export interface MoreDetails {
   total: Values;
   self: Values;
   threads: readonly { name: string; value: number }[];
+  /** What all threads have together. */
+  whole: number;
+  /** What the threads are of, where a selection, which has one focus, cannot tell just what is picked. */
+  of: "picked" | "function" | "unfocused";
   /** Threads that are not listed. */
   more: number;
 }
@@ -75,7 +80,7 @@ export interface Excerpt {
 }
 
 /** Metrics that summaries have, so that they are there at once for any range. */
-export const quick: readonly MetricName[] = ["live", "bytes", "allocations", "freed", "temporary"];
+export const quick: readonly MetricName[] = ["peak", "live", "bytes", "allocations", "freed", "temporary"];
 
 /** Metrics that need the events of a range. */
 export const slow: readonly MetricName[] = ["leaked", "leaked-blocks", "live-blocks", "mean-lifetime"];
@@ -86,18 +91,48 @@ export function isWhole(filters: Filters, at?: string): boolean {
   return [from, to, thread, region, size, lifetime, at].every((value) => value === undefined);
 }
 
-/** The rows of numbers: what is said of a metric, in the words of the selection. */
-export const rows: readonly { metric: MetricName; label: string; unit: "bytes" | "count" | "time"; warm?: true }[] = [
+/** What is stored of the whole run: it is asked for where nothing selects blocks. */
+export const mappings: readonly MetricName[] = ["mapped", "mapped-peak", "mapped-resident"];
+
+/** A row of numbers: what is said of a metric, in the words of the selection. */
+export interface NumberRow {
+  metric: MetricName;
+  label: string;
+  unit: Unit;
+  warm?: true;
+}
+
+const rows: readonly NumberRow[] = [
+  { metric: "peak", label: "live at the peak", unit: "bytes" },
   { metric: "live", label: "live", unit: "bytes" },
-  { metric: "live-blocks", label: "blocks", unit: "count" },
   { metric: "bytes", label: "allocated", unit: "bytes" },
-  { metric: "allocations", label: "allocations", unit: "count" },
   { metric: "freed", label: "freed", unit: "bytes" },
   { metric: "leaked", label: "never freed", unit: "bytes", warm: true },
+  { metric: "allocations", label: "allocations", unit: "count" },
+  { metric: "live-blocks", label: "blocks", unit: "count" },
   { metric: "leaked-blocks", label: "blocks never freed", unit: "count", warm: true },
-  { metric: "mean-lifetime", label: "mean lifetime", unit: "time" },
+  { metric: "mean-lifetime", label: "mean lifetime of those that were freed", unit: "time" },
   { metric: "temporary", label: "temporary", unit: "count" },
 ];
+
+/**
+ * The rows of numbers: what the page counts first. What only maps memory has rows about that instead of zeros.
+ * @param moment of which live bytes are: "at 12.4 s"
+ */
+export function rowsOf(lead: MetricName, total: Values, moment: string): NumberRow[] {
+  const mapped = mappings.filter((name) => (total[name] ?? 0) > 0).map(rowOf);
+  const blocks = (total.allocations ?? 0) > 0 || (total.live ?? 0) > 0 || (total.peak ?? 0) > 0;
+  const usual = rows.map((row) => (/^live/.test(row.metric) ? { ...row, label: `${row.label} ${moment}` } : row));
+  const all = mapped.length > 0 && !blocks ? mapped : [...usual, ...mapped];
+  const first = all.find(({ metric }) => metric === lead) ?? rowOf(lead);
+  if (mapped.length > 0 && !blocks && !mappings.includes(lead)) return all;
+  return [first, ...all.filter(({ metric }) => metric !== lead)];
+}
+
+function rowOf(metric: MetricName): NumberRow {
+  const { label, unit } = metricOf(metric) ?? { label: metric, unit: "count" };
+  return { metric, label, unit };
+}
 
 const starts = /^(_start|__libc_start\w*|_dl_start\w*|start_thread|_*clone3?|execute_native_thread_routine)(\(|$)/;
 const wrappers = new RegExp(

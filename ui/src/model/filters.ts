@@ -57,6 +57,9 @@ export function words(place: Place): Word[] {
     const value = `${shortTime(place.from ?? "start")} – ${shortTime(place.to ?? "end")}`;
     found.push({ kind: "time", value, without: { ...place, from: undefined, to: undefined } });
   }
+  if (place.at !== undefined) {
+    found.push({ kind: "live at", value: shortTime(place.at), without: { ...place, at: undefined } });
+  }
   for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
     place[name].forEach((text, i) => {
       const without = { ...place, [name]: place[name].filter((_, n) => n !== i) };
@@ -75,7 +78,7 @@ export function words(place: Place): Word[] {
 }
 
 /** A time in seconds to its millisecond: a filter that was drawn has nanoseconds, which nobody reads. */
-function shortTime(text: string): string {
+export function shortTime(text: string): string {
   return text.replace(/^(\d+\.\d{3})\d+s$/, "$1s");
 }
 

@@ -1,15 +1,40 @@
-// The metrics, as they are shown: what each is, and in which unit.
+// The metrics, as they are shown: what each is, in which unit, and whether a place can have it.
 import type { MetricName } from "../api.ts";
+import type { Place } from "./place.ts";
 
 export type Unit = "bytes" | "count" | "time" | "rate" | "ratio";
 
 export interface Metric {
   name: MetricName;
   label: string;
+  /** In the heading of a column. */
+  short: string;
   unit: Unit;
   /** The values of parts add up to that of the whole. */
   adds: boolean;
 }
+
+/** Of labels that are too long for a column. */
+const shorts: Partial<Record<MetricName, string>> = {
+  peak: "at the peak",
+  "peak-blocks": "blocks at the peak",
+  live: "live",
+  "live-blocks": "live blocks",
+  "leaked-blocks": "blocks never freed",
+  temporary: "temporary",
+  churn: "allocated /s",
+  copied: "copied",
+  "zero-size": "of 0 bytes",
+  "min-size": "smallest",
+  "mean-size": "mean size",
+  "max-size": "largest",
+  recycling: "recycling",
+  time: "time before",
+  depth: "deepest stack",
+  mapped: "mapped",
+  "mapped-peak": "mapped at its peak",
+  "mapped-resident": "mapped, resident",
+};
 
 export const metrics: readonly Metric[] = [
   metric("peak", "live at the peak", "bytes"),
@@ -45,7 +70,7 @@ export const metrics: readonly Metric[] = [
 ];
 
 function metric(name: MetricName, label: string, unit: Unit, adds = true): Metric {
-  return { name, label, unit, adds };
+  return { name, label, short: shorts[name] ?? label, unit, adds };
 }
 
 const byName = new Map<string, Metric>(metrics.map((m) => [m.name, m]));
@@ -53,4 +78,54 @@ const byName = new Map<string, Metric>(metrics.map((m) => [m.name, m]));
 /** The metric of a name; undefined: there is none. */
 export function metricOf(name: string): Metric | undefined {
   return byName.get(name);
+}
+
+/** What is stored of the whole run only, by call stack: what the program mapped itself. */
+const ofWhole: readonly string[] = ["mapped", "mapped-peak", "mapped-resident"];
+
+/** Groupings that are about blocks, which mappings are not. */
+const ofBlocks = ["thread", "size", "allocator", "region", "region-name"];
+
+/** What a metric does not go with, and the place without it. */
+export interface Hindrance {
+  words: string[];
+  without: Partial<Place>;
+}
+
+/** What a place has that a metric does not go with; undefined: nothing. */
+export function hindrance(place: Place, name: string): Hindrance | undefined {
+  if (!ofWhole.includes(name)) return undefined;
+  const words: string[] = [];
+  const without: Partial<Place> = {};
+  if (place.from !== undefined || place.to !== undefined) {
+    words.push("the range of time");
+    Object.assign(without, { from: undefined, to: undefined });
+  }
+  for (const kind of ["thread", "region"] as const) {
+    if (place[kind].length === 0) continue;
+    words.push(`the filter by ${kind}`);
+    without[kind] = [];
+  }
+  for (const kind of ["size", "lifetime"] as const) {
+    if (place[kind] === undefined) continue;
+    words.push(`the filter by ${kind}`);
+    without[kind] = undefined;
+  }
+  if (place.page === "table" && place.by !== undefined && ofBlocks.includes(place.by)) {
+    words.push(`the grouping by ${place.by}`);
+    without.by = undefined;
+  }
+  return words.length === 0 ? undefined : { words, without };
+}
+
+/** Why a place cannot have a metric; undefined: it can. */
+export function whyNot(place: Place, name: string): string | undefined {
+  const found = hindrance(place, name);
+  return found && `known of the whole run only: it does not go with ${found.words.join(", ")}`;
+}
+
+/** The moment that a question about these metrics has: live bytes and blocks alone are of one. */
+export function atOf(place: Pick<Place, "at">, asked: readonly string[]): { at?: string } {
+  const of = asked.some((name) => name === "live" || name === "live-blocks");
+  return place.at !== undefined && of ? { at: place.at } : {};
 }

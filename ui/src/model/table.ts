@@ -66,6 +66,11 @@ export interface Scale {
   exact: (value: number) => string;
 }
 
+/** Whether rows of a grouping are code. */
+export function isCode(by: string): boolean {
+  return ["function", "line", "address", "file", "module"].includes(by);
+}
+
 /** What summaries have, so that rough answers come at once (docs/queries.md). */
 const quickMetrics: ReadonlySet<MetricName> = new Set<MetricName>([
   ...(["allocations", "bytes", "mean-size", "deallocations", "freed"] as const),

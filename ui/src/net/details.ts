@@ -7,6 +7,7 @@ import {
   cleanPath,
   isWhole,
   kinds,
+  mappings,
   quick,
   slow,
   type Details,
@@ -18,7 +19,9 @@ import {
   type Values,
 } from "../model/details.ts";
 import { literally, type Filters } from "../model/filters.ts";
+import { atOf } from "../model/metrics.ts";
 import { base } from "../model/names.ts";
+import { lineFocus } from "../model/source.ts";
 import { pathOf } from "./ask.ts";
 import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
@@ -33,6 +36,8 @@ export interface DetailsAsked {
   metric: MetricName;
   /** The moment of live bytes; undefined: the end of the range. */
   at?: string;
+  /** What libraries allocate counts for the code that calls them. */
+  fold?: boolean;
   /** The reader still drags. */
   rough?: boolean;
 }
@@ -48,12 +53,15 @@ export const put = async <Q extends keyof Parameters>(
 /** Asks for what is there at once; undefined: nothing of it is in the selection. */
 export async function askDetails(ask: Ask, recording: string, asked: DetailsAsked): Promise<Details | undefined> {
   const { picked, filters, by, metric, at, rough } = asked;
-  const some = [...new Set([metric, ...quick, ...(isWhole(filters, at) ? slow : [])])];
+  const more = [...(isWhole(filters, at) ? slow : []), ...(isWhole(filters) ? mappings : [])];
+  const some = [...new Set([metric, ...quick, ...more])];
   const common = { ...filters, metric: some, ...(at !== undefined && { at }), ...(rough && { rough: "pixel" }) };
-  const found = await numbers(ask, recording, picked, by, common);
+  const found = await numbers(ask, recording, picked, by, common, asked.fold);
   if (!found) return undefined;
+  const { at: _, ...others } = common;
   const stacks = await put(ask, recording, "top", {
-    ...common,
+    ...others,
+    ...atOf({ at }, [metric]),
     metric: [metric],
     by: "stack",
     match: `/${pattern(found.name, found.file, found.line)}/`,
@@ -94,7 +102,7 @@ interface Found {
   whole: Values;
 }
 
-type Common = Filters & { metric: MetricName[] };
+type Common = Filters & { metric: MetricName[]; at?: string };
 
 async function numbers(
   ask: Ask,
@@ -102,14 +110,17 @@ async function numbers(
   picked: Picked,
   by: ByName = "function",
   common: Common,
+  fold = false,
 ): Promise<Found | undefined> {
   switch (picked.kind) {
     case "function": {
       const name = `/^${literally(picked.name).slice(1, -1)}( |$)/`;
-      const top = await put(ask, recording, "top", { ...common, by, match: name, limit: 50 });
+      const asked = { ...common, ...(fold && { fold }), by, match: name, limit: 50 };
+      const top = await put(ask, recording, "top", asked);
       const { group } = top.rows;
       const row = indexOf(top.rows.rows, (i) => textsOf(group, i).includes(picked.name));
-      if (row < 0) return undefined;
+      // One that is folded itself has numbers, too.
+      if (row < 0) return fold ? await numbers(ask, recording, picked, by, common) : undefined;
       return {
         ...placeAt(group, row),
         total: valuesAt(top.rows.total, row, common.metric),
@@ -161,26 +172,34 @@ function plain(common: Common & { rough?: string }): Common {
 export async function askMoreDetails(
   ask: Ask,
   recording: string,
-  { picked, filters, by, metric, at }: DetailsAsked,
+  { picked, filters, by, metric, at, fold }: DetailsAsked,
 ): Promise<MoreDetails> {
   const common = { ...filters, ...(at !== undefined && { at }) };
   const found = isWhole(filters, at)
     ? undefined
-    : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] });
-  const name = picked.kind === "function" ? picked.name : undefined;
-  const none = { total: found?.total ?? {}, self: found?.self ?? {}, threads: [], more: 0 };
-  // A selection has one focus; where the reader has set one, it cannot be narrowed to the function as well.
-  if (name === undefined || filters.focus !== undefined) return none;
-  const focus = literally(name.replace(/ \/\S*$/, ""));
-  const sums: MetricName = metric === "own-peak" || metric === "recycling" ? "bytes" : metric;
-  const top = await put(ask, recording, "top", { ...common, focus, by: "thread", metric: [sums], limit: 4 });
+    : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] }, fold);
+  // A selection has one focus: if the reader has set one, what is picked takes its place, and the answer says so.
+  const focus = focusOf(picked);
+  const of = filters.focus !== undefined ? "unfocused" : picked.kind === "stack" ? "function" : "picked";
+  // Threads have no mappings, and their own peaks do not add up.
+  const sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
+  const asked = { ...filters, ...atOf({ at }, [sums]), focus, by: "thread" as const, metric: [sums], limit: 4 };
+  const top = await put(ask, recording, "top", asked);
   const { group, total } = top.rows;
   const threads = Array.from({ length: top.rows.rows }, (_, i) => {
     const at = group.thread.row[i] ?? -1;
     const tid = group.thread.of.tid[at] ?? 0;
     return { name: group.thread.of.name.at(at) || `thread ${tid}`, value: total[sums]?.[i] ?? NaN };
   });
-  return { ...none, threads, more: top.more };
+  const whole = top.total[sums] ?? NaN;
+  return { total: found?.total ?? {}, self: found?.self ?? {}, threads, whole, of, more: top.more };
+}
+
+/** The pattern of what is picked: of a call stack, that of its last function. */
+function focusOf(picked: Picked): string {
+  if (picked.kind === "line") return lineFocus(picked.file, picked.line);
+  const name = picked.kind === "function" ? picked.name : (picked.path.at(-1) ?? "");
+  return literally(name.replace(/ \/\S*$/, ""));
 }
 
 /** How many lines before and after one are shown. */

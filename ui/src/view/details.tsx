@@ -1,9 +1,10 @@
 // The right side: what is picked, explained. Its numbers, where it is, how it was called, and how to go on.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
+import type { MetricName } from "../api.ts";
 import {
   fold,
-  rows,
+  rowsOf,
   type Details,
   type Excerpt,
   type MoreDetails,
@@ -12,6 +13,7 @@ import {
 } from "../model/details.ts";
 import { count, digits, duration, exactSize, percent, plural, size } from "../model/format.ts";
 import { Highlighter, languageOf } from "../model/highlight.ts";
+import { metricOf, type Unit } from "../model/metrics.ts";
 import { base, location, visible } from "../model/names.ts";
 import type { PageName } from "../model/place.ts";
 import { Code } from "./code.tsx";
@@ -27,8 +29,8 @@ export interface DetailsProps {
   excerpt: Excerpt | undefined | null;
   /** Of which moment live bytes are: "at 12.4 s", "at the end". */
   moment: string;
-  /** What the page counts, in words. */
-  counted: string;
+  /** What the page counts first. */
+  lead: MetricName;
   /** The other pages about the same. */
   open: (page: PageName) => Go;
   /** A place on the source page. */
@@ -52,8 +54,8 @@ export function DetailsView(props: DetailsProps) {
         </p>
         <PlaceLine {...props} />
       </header>
-      <Numbers details={d} more={more} moment={props.moment} />
-      <Threads more={more} details={d} />
+      <Numbers details={d} more={more} moment={props.moment} lead={props.lead} />
+      <Threads more={more} name={d.name} />
       <Stack {...props} />
       <Around {...props} />
       <nav aria-label="open in">
@@ -96,10 +98,17 @@ function PlaceLine({ details: d, source, editor }: DetailsProps) {
   );
 }
 
-function Numbers({ details: d, more, moment }: { details: Details; more: MoreDetails | undefined; moment: string }) {
+interface NumbersProps {
+  details: Details;
+  more: MoreDetails | undefined;
+  moment: string;
+  lead: MetricName;
+}
+
+function Numbers({ details: d, more, moment, lead }: NumbersProps) {
   const total: Values = { ...d.total, ...more?.total };
   const self: Values = { ...d.self, ...more?.self };
-  const known = rows.filter(({ metric }) => metric in total || more === undefined);
+  const known = rowsOf(lead, total, moment).filter(({ metric }) => metric in total || more === undefined);
   // A function that allocates nothing itself, or calls nothing that does, needs no second column.
   const both = known.some(({ metric }) => {
     const [t = 0, s = 0] = [total[metric], self[metric]];
@@ -123,7 +132,7 @@ function Numbers({ details: d, more, moment }: { details: Details; more: MoreDet
       <tbody>
         {known.map(({ metric, label, unit, warm }) => (
           <tr key={metric}>
-            <th scope="row">{metric === "live" ? `live ${moment}` : label}</th>
+            <th scope="row">{label}</th>
             <Value value={total[metric]} of={d.whole[metric]} unit={unit} warm={warm ?? false} />
             {both && <Value value={self[metric]} of={d.whole[metric]} unit={unit} warm={false} />}
           </tr>
@@ -137,7 +146,7 @@ function Numbers({ details: d, more, moment }: { details: Details; more: MoreDet
 function Value(props: {
   value: number | undefined;
   of: number | undefined;
-  unit: "bytes" | "count" | "time";
+  unit: Unit;
   warm: boolean;
 }) {
   const { value, of, unit } = props;
@@ -155,14 +164,29 @@ function Value(props: {
       </td>
     );
   }
-  const exact = unit === "bytes" ? exactSize(value) : unit === "count" ? count(value) : `${count(value)} ns`;
+  const [text, exact] = textOf(value, unit);
   const share = of !== undefined && of > 0 && unit !== "time" ? `, ${percent(value, of)} of all` : "";
-  const text = unit === "bytes" ? size(value) : unit === "count" ? short(value) : duration(value);
   return (
     <td class={props.warm && value > 0 ? "number wrong" : "number"} title={exact + share}>
       {text}
     </td>
   );
+}
+
+/** A value as it is shown, and in full. */
+function textOf(value: number, unit: Unit): [text: string, exact: string] {
+  switch (unit) {
+    case "bytes":
+      return [size(value), exactSize(value)];
+    case "rate":
+      return [`${size(value)}/s`, `${exactSize(value)} per second`];
+    case "time":
+      return [duration(value), `${count(value)} ns`];
+    case "ratio":
+      return [digits(value), String(value)];
+    case "count":
+      return [short(value), count(value)];
+  }
 }
 
 /** Counts are in full as long as they fit; estimates may have fractions. */
@@ -171,13 +195,27 @@ function short(n: number): string {
   return whole < 100_000_000 ? count(whole) : `${digits(n / 1e6)} M`;
 }
 
-function Threads({ more, details }: { more: MoreDetails | undefined; details: Details }) {
-  if (!more || more.threads.length === 0) return null;
-  const all = details.total[Object.keys(details.total)[0] as keyof Values] ?? 0;
+function Threads({ more, name }: { more: MoreDetails | undefined; name: string }) {
+  if (!more) {
+    return (
+      <section>
+        <h3>By thread</h3>
+        <Bone width="80%" />
+      </section>
+    );
+  }
+  const all = more.whole;
   const largest = more.threads[0]?.value ?? 0;
   return (
     <section>
       <h3>By thread</h3>
+      {more.threads.length === 0 && <p class="quiet">No thread has blocks of it.</p>}
+      {more.threads.length > 0 && more.of !== "picked" && (
+        <p class="quiet">
+          Of all call stacks through <Name text={name} limit={60} />
+          {more.of === "unfocused" && ", in the focus or not"}.
+        </p>
+      )}
       <table class="numbers">
         <tbody>
           {more.threads.map(({ name, value }, i) => (
@@ -188,7 +226,7 @@ function Threads({ more, details }: { more: MoreDetails | undefined; details: De
               <td class="bar" aria-hidden="true">
                 <i style={{ width: `${largest > 0 ? Math.max(0, (100 * value) / largest) : 0}%` }} />
               </td>
-              <td class="number">{percent(value, all)}</td>
+              <td class="number">{all > 0 ? percent(value, all) : ""}</td>
             </tr>
           ))}
         </tbody>
@@ -198,7 +236,7 @@ function Threads({ more, details }: { more: MoreDetails | undefined; details: De
   );
 }
 
-function Stack({ details: d, counted, source, pick }: DetailsProps) {
+function Stack({ details: d, lead, source, pick }: DetailsProps) {
   const open = useSignal<ReadonlySet<number>>(new Set());
   // Another stack begins folded again.
   const of = useMemo(() => {
@@ -213,7 +251,7 @@ function Stack({ details: d, counted, source, pick }: DetailsProps) {
       <h3>
         {stacks > 1 ? "Largest call stack" : "Call stack"}
         {stacks > 1 && (
-          <span class="quiet" title={`of ${plural(stacks, "call stack")}, by ${counted}`}>
+          <span class="quiet" title={`of ${plural(stacks, "call stack")}, by ${metricOf(lead)?.label ?? lead}`}>
             {percent(value, whole)}
           </span>
         )}

@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
 import { Bottom } from "./bottom.tsx";
 import { pageNames, type PageName } from "../model/place.ts";
+import { Impossible, impossibleIn } from "./impossible.tsx";
 import { Lazy } from "./lazy.tsx";
 import { Left } from "./left.tsx";
 import { pages } from "./pages.ts";
@@ -28,6 +29,7 @@ async function loadAll(): Promise<void> {
 export function Frame({ app }: { app: App }) {
   const { page, recording } = app.place.value;
   const { View } = views[page];
+  const impossible = impossibleIn(app);
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);
   useEffect(() => {
@@ -54,7 +56,7 @@ export function Frame({ app }: { app: App }) {
         </button>
         <Left app={app} open={left.value} />
         <main key={`${recording} ${page}`}>
-          <View app={app} />
+          {impossible ? <Impossible app={app} {...impossible} /> : <View app={app} />}
         </main>
         <Right app={app} open={right.value} />
       </div>

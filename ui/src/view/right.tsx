@@ -1,13 +1,13 @@
 // The right side: what is picked, explained.
 import { signal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../app.ts";
 import type { ByName, MetricName } from "../api.ts";
 import { pickedOf, type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
-import { literally } from "../model/filters.ts";
+import { literally, shortTime } from "../model/filters.ts";
 import { metricAt } from "../model/flame/wanted.ts";
-import { metricOf } from "../model/metrics.ts";
+import { metricOf, whyNot } from "../model/metrics.ts";
 import type { Place, PageName } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
 import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../net/details.ts";
@@ -20,8 +20,12 @@ import { Answered, usePart } from "./part.tsx";
 
 export function Right({ app, open }: { app: App; open: boolean }) {
   const picked = pickedOf(app.place.value);
+  const side = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (side.current) side.current.scrollTop = 0;
+  }, [JSON.stringify(picked)]);
   return (
-    <aside class={open ? "right open" : "right"} aria-label="Details">
+    <aside ref={side} class={open ? "right open" : "right"} aria-label="Details">
       {picked ? (
         <About app={app} />
       ) : (
@@ -35,9 +39,16 @@ export function Right({ app, open }: { app: App; open: boolean }) {
 function askedOf({ place, filters, rough }: Selected): DetailsAsked | undefined {
   const picked = pickedOf(place);
   if (!picked) return undefined;
-  const metric: MetricName = metricOf(metricAt(place, filters))?.name ?? "peak";
+  const metric = leadOf({ ...place, from: filters.from, to: filters.to });
+  const fold = !place.unfolded && place.page === "table";
   const by = picked.kind === "line" || place.page === "source" ? undefined : (place.by as ByName | undefined);
-  return { picked, filters, metric, rough, ...(by && { by }), ...(place.at !== undefined && { at: place.at }) };
+  return { picked, filters, metric, rough, fold, ...(by && { by }), ...(place.at !== undefined && { at: place.at }) };
+}
+
+/** What is counted first: the page's metric or, where that is not known of what is selected, the peak. */
+function leadOf(place: Place): MetricName {
+  const name = metricAt(place);
+  return (whyNot(place, name) === undefined ? metricOf(name)?.name : undefined) ?? "peak";
 }
 
 function About({ app }: { app: App }) {
@@ -83,8 +94,8 @@ function About({ app }: { app: App }) {
             details={d}
             more={more.shown.value?.value}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
-            moment={`at ${place.at ?? place.to ?? "the end"}`}
-            counted={metricOf(metricAt(place))?.label ?? ""}
+            moment={place.at === undefined ? "at the end of the range" : `at ${shortTime(place.at)}`}
+            lead={leadOf(place)}
             open={(page) => goOf(app, placeOn(page, place, d))}
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
             editor={(file, line) => editorLink(editorTemplate.value, file, line)}

@@ -9,6 +9,8 @@ export interface GridColumn {
   key: string;
   /** What is counted; columns side by side with the same one share the heading. */
   group: string;
+  /** What that is called; undefined: as the group. */
+  heading?: string;
   /** Below it: what of it, and the unit. */
   title: string;
   hint: string;
@@ -426,7 +428,7 @@ function Head({ data, events }: { data: GridData; events: GridEvents }) {
               tabIndex={tabbed === column.key ? 0 : -1}
               draggable={events.move !== undefined && groups.length > 1}
               title={column.hint}
-              aria-label={`${column.group} ${column.title}`}
+              aria-label={`${column.heading ?? column.group} ${column.title}`}
               aria-disabled={!column.sorts}
               onFocus={() => (stop.value = column.key)}
               onClick={() => column.sorts && events.sort?.(column.key)}
@@ -439,7 +441,7 @@ function Head({ data, events }: { data: GridData; events: GridEvents }) {
                 over.value = "";
               }}
             >
-              <span class="grid-group">{heads ? column.group : "\u00a0"}</span>{" "}
+              <span class="grid-group">{heads ? (column.heading ?? column.group) : "\u00a0"}</span>{" "}
               <span>{text}</span>
             </button>
           </div>

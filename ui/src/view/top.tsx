@@ -4,7 +4,7 @@ import type { Recording, Run } from "../model/answers.ts";
 import { metricAt } from "../model/flame/wanted.ts";
 import { duration } from "../model/format.ts";
 import { chordLabels } from "../model/keys.ts";
-import { metrics } from "../model/metrics.ts";
+import { metrics, whyNot } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
 import { rows } from "../model/tree.ts";
@@ -106,11 +106,14 @@ function Metric({ app }: { app: App }) {
         value={metric}
         onChange={(event) => app.change({ metric: [event.currentTarget.value, ...place.metric.slice(1)] })}
       >
-        {metrics.map(({ name, label }) => (
-          <option key={name} value={name}>
-            {label}
-          </option>
-        ))}
+        {metrics.map(({ name, label }) => {
+          const why = whyNot(place, name);
+          return (
+            <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why}>
+              {label}
+            </option>
+          );
+        })}
       </select>
     </label>
   );

@@ -20,7 +20,7 @@ import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../.
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
-import { metricOf, type Unit } from "../../model/metrics.ts";
+import { atOf, metricOf, type Unit } from "../../model/metrics.ts";
 import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
 import { pathOf } from "../../net/ask.ts";
@@ -37,6 +37,7 @@ const drawer = new Drawer(() => startWorker("/flame-worker.js"));
 function parametersOf({ place, filters, rough }: Selected): TreeParameters {
   const { shape, by, metric, colour } = wantedOf(place, filters);
   const parameters: TreeParameters = { ...filters, metric: colour === "age" ? [metric, "mean-lifetime"] : [metric] };
+  Object.assign(parameters, atOf(place, [metric]));
   if (by !== "function") parameters.by = by;
   if (shape === "bottom-up" || (shape === "difference" && place.up)) parameters.up = true;
   if (shape === "sandwich" && place.of !== undefined) parameters.of = place.of;

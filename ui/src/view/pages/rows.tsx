@@ -9,7 +9,7 @@ import { Extras } from "../../model/extra.ts";
 import type { Follower, Shown } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { metrics } from "../../model/metrics.ts";
+import { metricOf, metrics, whyNot } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import { pickedOf, rowActions, type Subject } from "../../model/row-actions.ts";
@@ -33,14 +33,15 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
   for (const value of values) if (value > most) most = value;
   const what = alone ? "" : side;
   const title = [what, scale.unit].filter((part) => part !== "").join(" ");
-  const label = metrics.find(({ name }) => name === metric)?.label ?? metric;
+  const { label, short } = metricOf(metric) ?? { label: metric, short: metric };
   const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
   return {
     key,
     group: metric,
     title: title || "\u00a0",
+    heading: short,
     hint: alone ? label : `${label}: ${meaning}`,
-    chars: Math.max(scale.text(most).length, title.length + 1, alone ? metric.length + 1 : 0, 5),
+    chars: Math.max(scale.text(most).length, title.length + 1, alone ? Math.min(short.length, 16) + 1 : 0, 6),
     sorts,
   };
 }
@@ -107,7 +108,8 @@ export function useNotice(): { say: (text: string) => void; notice: Signal<strin
 /** Copies a row as a table of Markdown, with its numbers as they are shown. */
 export function copyRow(data: GridData, i: number, say: (text: string) => void): void {
   if (i < 0) return;
-  const head = data.columns.map(({ group, title }) => [group, title.trim()].filter(Boolean).join(", "));
+  const words = data.columns.map(({ group, heading, title }) => [heading ?? group, title.trim()]);
+  const head = words.map((list) => list.filter(Boolean).join(", "));
   void copyText(markdown(data.row(i).name, head, head.map((_, c) => data.cell(i, c).text)), say, "row");
 }
 
@@ -209,15 +211,16 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
           <p class="quiet">Drag a heading to move a column, or press Alt and an arrow on it.</p>
           {list.map(({ name, label }) => {
             const on = chosen.includes(name);
+            const why = whyNot(app.place.value, name);
             return (
-              <label key={name}>
+              <label key={name} title={why}>
                 <input
                   type="checkbox"
                   checked={on}
-                  disabled={on && chosen.length <= 2}
+                  disabled={on ? chosen.length <= 2 : why !== undefined}
                   onChange={(event) => change(name, event.currentTarget.checked)}
                 />{" "}
-                {name} <span class="quiet">{label === name ? "" : label}</span>
+                {label} <span class="quiet">{why === undefined ? (label === name ? "" : name) : why}</span>
               </label>
             );
           })}
@@ -247,6 +250,14 @@ export function Nothing({ app }: { app: App }) {
             <button type="button" class="plain" onClick={() => app.change({ match: undefined })}>
               Show all rows
             </button>
+            {!app.place.value.unfolded && (
+              <>
+                {" or "}
+                <button type="button" class="plain" onClick={() => app.change({ unfolded: true }, "replace")}>
+                  library functions, too
+                </button>
+              </>
+            )}
           </>
         }
       />

@@ -6,6 +6,7 @@ import type { App, Selected } from "../../app.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
 import { Lines, type Block, type Sub } from "../../model/lines.ts";
+import { atOf } from "../../model/metrics.ts";
 import { Outline, treeInPlace, treeOf, type TreeNode } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
 import { onlyOf, type Subject } from "../../model/row-actions.ts";
@@ -52,6 +53,11 @@ function byOf(place: Place): ByName {
   return groupings.find((by) => by === place.by) ?? "function";
 }
 
+/** Whether what libraries allocate counts for the code that calls them: rows of code have it. */
+function folds(place: Place): boolean {
+  return !place.unfolded && table.isCode(byOf(place));
+}
+
 function sortOf(place: Place, metrics: readonly MetricName[]): table.Sort {
   const { sort, self, reverse } = place;
   if (sort === "name") return { key: "name", reverse };
@@ -70,7 +76,8 @@ function questionOf({ place, filters, rough }: Selected, first = false): Questio
   const metrics = shownMetrics(place.metric, usual);
   const metric = rough || first ? table.quickOf(metrics) : metrics;
   const parameters: Parameters["top"] = { ...filters, by: byOf(place), metric, limit: firstRows };
-  if (place.at !== undefined) parameters.at = place.at;
+  Object.assign(parameters, atOf(place, metric));
+  if (folds(place)) parameters.fold = true;
   if (place.match !== undefined) parameters.match = place.match;
   if (rough) parameters.rough = "pixel";
   const order: Order = {};
@@ -185,7 +192,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     }
     const columns = table.columnsOf(joined, before?.columns);
     const all = table.sorted(joined.groups, sort, columns);
-    const order = place.unfolded || place.self ? all : table.withoutLibraries(joined.groups, all);
+    const order = place.unfolded || (place.self && !folds(place)) ? all : table.withoutLibraries(joined.groups, all);
     return (last.current = { sheet: joined, columns, order, folded: all.length - order.length });
   }, [joined, rough, sort.key, sort.reverse, place.unfolded, place.self]);
   const { sheet, columns, order } = arranged;
@@ -415,11 +422,24 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
           </button>
           <span class="quiet count">
             {plural(all, "row")}
-            {arranged.folded > 0 && (
+            {(folds(place) || arranged.folded > 0) && (
               <>
                 {" · "}
-                <button type="button" class="plain" onClick={() => app.change({ unfolded: true }, "replace")}>
-                  {plural(arranged.folded, "library function")} folded
+                <button
+                  type="button"
+                  class="plain"
+                  title="What they allocate counts for the code that calls them. Click to show them."
+                  onClick={() => app.change({ unfolded: true }, "replace")}
+                >
+                  library functions folded
+                </button>
+              </>
+            )}
+            {place.unfolded && table.isCode(byOf(place)) && (
+              <>
+                {" · "}
+                <button type="button" class="plain" onClick={() => app.change({ unfolded: false }, "replace")}>
+                  fold library functions
                 </button>
               </>
             )}
@@ -489,7 +509,7 @@ function rowTask(app: App, group: Group, metric: readonly MetricName[], nodes: n
   const only = onlyOf(group);
   const by = ["line", "address"].find((name) => name === group.by) ?? "function";
   const parameters: Parameters["tree"] = { ...filters, by: by as ByName, metric: [...metric], nodes, threshold: "0" };
-  if (place.at !== undefined) parameters.at = place.at;
+  Object.assign(parameters, atOf(place, metric));
   if (only?.focus !== undefined && filters.focus !== undefined) return undefined; // there can only be one
   if (only) Object.assign(parameters, only);
   else if (group.by === by && group.pattern !== undefined) parameters.of = group.pattern;

@@ -5,6 +5,7 @@ import type { Answers, ByName, MetricName, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { percent } from "../../model/format.ts";
 import type { Group } from "../../model/group.ts";
+import { atOf } from "../../model/metrics.ts";
 import { namesOf, Outline, pathOf, treeInPlace, treeOf, type Line, type TreeNode } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
 import type { Subject } from "../../model/row-actions.ts";
@@ -57,7 +58,7 @@ function questionOf({ place, filters, rough }: Selected, first = false): Questio
   const all = shownMetrics(place.metric, usual);
   const metric = rough || first ? table.quickOf(all) : all;
   const parameters: Parameters["tree"] = { ...filters, by: byOf(place), metric, nodes: nodesAtOnce, threshold: "0" };
-  if (place.at !== undefined) parameters.at = place.at;
+  Object.assign(parameters, atOf(place, metric));
   if (place.up) parameters.up = true;
   if (place.below.length > 0) parameters.below = [...place.below];
   if (rough) parameters.rough = "pixel";

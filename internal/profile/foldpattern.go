@@ -1,4 +1,4 @@
-package api
+package profile
 
 import (
 	"regexp"
@@ -7,17 +7,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/heaptap/heaptap/internal/owncode"
-	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// folded returns a pattern that matches the frames which texts fold: those of wrappers and, if the program has own
-// code, of libraries. Without them, what they allocate is their callers'. "": there are none.
-func (o *opened) folded() string {
-	o.foldOnce.Do(func() { o.foldPattern = foldPattern(o.source.Profile) })
-	return o.foldPattern
-}
-
-func foldPattern(p *profile.Profile) string {
+// FoldPattern returns a regular expression that matches the frames which texts fold: those of wrappers and, if the
+// program has own code, of libraries. Without them, what they allocate is their callers'. "": there are none.
+func (p *Profile) FoldPattern() string {
 	own := false
 	p.Kinds(func(_, _ string, kind owncode.Kind) { own = own || kind == owncode.Own })
 	// A name, or a file all of whose functions are folded, stands for them; so the pattern stays short.
@@ -54,12 +48,4 @@ func foldPattern(p *profile.Profile) string {
 	}
 	slices.Sort(list) // what begins alike is matched together
 	return `\A(?:` + strings.Join(slices.Compact(list), "|") + `)\z`
-}
-
-// either returns a pattern that matches what one of two does; "" matches nothing.
-func either(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return "(?:" + a + ")|" + b
 }

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { atOf, hindrance, metrics, whyNot } from "../src/model/metrics.ts";
+import { placeOf } from "../src/model/place.ts";
+
+const place = placeOf("1");
+
+test("what is known of the whole run only does not go with ranges and filters of blocks", () => {
+  const hindered = { ...place, from: "1s", thread: ["main"], size: "..16" };
+  for (const { name } of metrics) {
+    assert.equal(whyNot({ ...place, focus: ["f"], hide: ["g"], module: ["libc"], at: "1s" }, name), undefined);
+    const found = hindrance(hindered, name);
+    assert.equal(found !== undefined, name.startsWith("mapped"), name);
+    if (!found) continue;
+    assert.deepEqual(found.words, ["the range of time", "the filter by thread", "the filter by size"]);
+    assert.equal(whyNot({ ...hindered, ...found.without }, name), undefined);
+  }
+  assert.equal(whyNot({ ...place, page: "table", by: "thread" }, "mapped")?.endsWith("the grouping by thread"), true);
+  assert.equal(whyNot({ ...place, page: "tree", by: "thread" }, "mapped"), undefined);
+});
+
+test("a moment goes with live bytes and blocks only", () => {
+  assert.deepEqual(atOf({ at: "1s" }, ["peak", "bytes"]), {});
+  assert.deepEqual(atOf({ at: "1s" }, ["peak", "live-blocks"]), { at: "1s" });
+  assert.deepEqual(atOf({ at: undefined }, ["live"]), {});
+});
+
+test("headings of columns are short", () => {
+  for (const { name, short } of metrics) assert.ok(short.length <= 18, `${name}: ${short}`);
+});
