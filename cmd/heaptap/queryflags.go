@@ -70,7 +70,8 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 
 // folds declares --fold.
 func (q *queryFlags) folds(f *pflag.FlagSet) {
-	f.BoolVar(&q.fold, "fold", false, "remove the frames of wrappers and libraries: what they allocate is their callers'")
+	f.BoolVar(&q.fold, "fold", false,
+		"remove the frames of wrappers and libraries: what they allocate is their callers'")
 }
 
 // asked returns the filters that were given, as they were written.
