@@ -9,8 +9,8 @@ export type Values = Record<string, string | number | boolean | readonly string[
 /** The commands of questions that have none of the same name. */
 const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
 
-/** Parameters that a command does not have: it prints exact answers, all of them, and folds frames by itself. */
-const ofPage = new Set(["fold", "rough", "skip", "steps", "calls", "context"]);
+/** Parameters that a command does not have: it prints exact answers, and all of them. */
+const ofPage = new Set(["rough", "skip", "steps", "calls", "context"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
