@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -52,6 +53,14 @@ func newTerminal(t *testing.T) *terminal {
 	}
 	defer slave.Close()
 	dir := t.TempDir()
+	t.Cleanup(func() { // a recorder may still write names into its cache when its command has ended
+		for range 100 {
+			if os.RemoveAll(filepath.Join(dir, "heaptap")) == nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	cmd := exec.Command(bash, "--norc", "--noprofile", "--noediting", "-i")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PS1=$ ", "TERM=dumb", "XDG_CACHE_HOME="+dir, "HISTFILE=", "PROMPT_COMMAND=")

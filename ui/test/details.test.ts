@@ -6,12 +6,12 @@ import {
   fold,
   isWhole,
   kindOf,
-  pickedOf,
   rowsOf,
   type Kind,
   type StackFrame,
   type Values,
 } from "../src/model/details.ts";
+import { pickedOf } from "../src/model/picked.ts";
 import type { MetricName } from "../src/api.ts";
 import { home } from "../src/model/place.ts";
 import { Fault } from "../src/net/fault.ts";

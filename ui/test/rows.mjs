@@ -367,7 +367,8 @@ const tests = {
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold", "late"]);
-    const below = new URLSearchParams(asked.find((url) => /below=cold.*a\.cc/.test(url))?.split("?")[1]).getAll("below");
+    const url = asked.find((one) => /below=cold.*a\.cc/.test(one));
+    const below = new URLSearchParams(url?.split("?")[1]).getAll("below");
     assert.deepEqual(below, ["main", "cold"].map((name) => `${name} /src/a.cc:7 /bin/server`));
     await page.close();
   },

@@ -14,10 +14,10 @@ import {
   type Excerpt,
   type Kind,
   type MoreDetails,
-  type Picked,
   type StackFrame,
   type Values,
 } from "../model/details.ts";
+import type { Picked } from "../model/picked.ts";
 import { literally, type Filters } from "../model/filters.ts";
 import { atOf } from "../model/metrics.ts";
 import { base } from "../model/names.ts";

@@ -6,8 +6,10 @@ import { Dialogs } from "./dialogs.tsx";
 import { DropZone } from "./drop.tsx";
 import { Frame } from "./frame.tsx";
 import { Invite } from "./invite.tsx";
-import { Runs } from "./runs.tsx";
+import { Lazy } from "./lazy.tsx";
 import { Top } from "./top.tsx";
+
+const runs = new Lazy<{ app: App }>(async () => (await import("./runs.tsx")).Runs);
 
 export function Page({ app }: { app: App }) {
   const session = app.session.state.value;
@@ -21,7 +23,7 @@ export function Page({ app }: { app: App }) {
       <Top app={app} />
       {session.phase === "closed" && <Invite app={app} fault={session.fault} />}
       {session.phase === "starting" && <main />}
-      {session.phase === "open" && (chosen ? <Frame app={app} /> : <Runs app={app} />)}
+      {session.phase === "open" && (chosen ? <Frame app={app} /> : <runs.View app={app} />)}
       {session.phase === "open" && <Dialogs app={app} />}
       {session.phase === "open" && <DropZone app={app} />}
     </>
