@@ -196,7 +196,7 @@ var mayImport = map[string][]string{
 		"flagfile", "recording/repair", "namesource", "owncode", "run", "cachedir", "recording/atlas", "api",
 		"browser", "serve", "../ui", "licenses", "insight",
 	},
-	"tests/browser":           {"serve", "../tests/need"},
+	"tests/browser":           {"serve", "../tests/kit", "../tests/need"},
 	"tests/programs":          {"event", "recording", "../tests/count"},
 	"tools/mutate":            {},
 	"tests/need":              {},
@@ -220,6 +220,7 @@ var mayImport = map[string][]string{
 	"tests/growth":                   {"answer", "../tests/kit", "../tests/need"},
 	"tests/examples":                 {"../tests/kit", "../tests/need"},
 	"tests/questions":                {"../tests/kit", "../tests/need"},
+	"tests/stories":                  {"../tests/kit", "../tests/need"},
 	"tests/sampled":                  {"event", "recording", "spool", "wire", "../tests/kit"},
 	"tests/stacks":                   {"event", "recording", "../tests/programs", "../tests/kit", "../tests/need"},
 	"tests/symbols":                  {"event", "elfx", "symbolize"},
@@ -229,7 +230,7 @@ var mayImport = map[string][]string{
 }
 
 // flags and terminals belong to these.
-var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/golden", "tests/programs/run", "tests/programs/time",
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/browser", "tests/golden", "tests/programs/run", "tests/programs/time",
 	"tests/programs/unbiased", "internal/goldentest", "tools/mutate"}
 
 func TestImportsFollowTheData(t *testing.T) {
