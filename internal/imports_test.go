@@ -230,8 +230,8 @@ var mayImport = map[string][]string{
 }
 
 // flags and terminals belong to these.
-var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/browser", "tests/golden", "tests/programs/run", "tests/programs/time",
-	"tests/programs/unbiased", "internal/goldentest", "tools/mutate"}
+var mayKnowFlags = []string{"cmd/heaptap", "bench", "tests/browser", "tests/golden", "tests/programs/run",
+	"tests/programs/time", "tests/programs/unbiased", "internal/goldentest", "tools/mutate"}
 
 func TestImportsFollowTheData(t *testing.T) {
 	root, err := filepath.Abs("..")
