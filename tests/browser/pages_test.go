@@ -381,7 +381,7 @@ func checkTable(t *testing.T, c commands, v view) {
 	for i, shown := range v.Rows[:min(len(v.Rows), 10)] {
 		same := func(r row) bool {
 			for column, text := range shown.Numbers {
-				metric, side, _ := strings.Cut(column, " ")
+				metric, side := metricOf(column)
 				want := r.Total[metric]
 				if strings.HasPrefix(side, "self") {
 					want = r.Self[metric]
@@ -399,6 +399,20 @@ func checkTable(t *testing.T, c commands, v view) {
 	}
 }
 
+// headings are the names that columns have on pages of rows, by metric.
+var headings = map[string]string{"at the peak": "peak", "leaked": "leaked", "allocated": "bytes"}
+
+// metricOf is the metric of a column such as "at the peak total KiB", and its side: total or self, with the unit.
+func metricOf(column string) (metric, side string) {
+	for name, metric := range headings {
+		if side, ok := strings.CutPrefix(column, name+" "); ok {
+			return metric, side
+		}
+	}
+	metric, side, _ = strings.Cut(column, " ")
+	return metric, side
+}
+
 var identifier = regexp.MustCompile(`\w+`)
 
 func checkTree(t *testing.T, c commands, v view) {
@@ -408,12 +422,12 @@ func checkTree(t *testing.T, c commands, v view) {
 		return
 	}
 	for column, text := range v.Rows[0].Numbers {
-		if metric, side, _ := strings.Cut(column, " "); strings.HasPrefix(side, "total") {
+		if metric, side := metricOf(column); strings.HasPrefix(side, "total") {
 			kit.Same(t, column, exact(t, text), a.Total[metric])
 		}
 	}
 	if c.name == "server" {
-		kit.Same(t, v.Rows[1].Name, exact(t, v.Rows[1].Numbers["peak total KiB"]), a.own()[0])
+		kit.Same(t, v.Rows[1].Name, exact(t, v.Rows[1].Numbers["at the peak total KiB"]), a.own()[0])
 	}
 }
 
