@@ -88,7 +88,7 @@ const stories = {
     const place = r.details.getByRole("link", { name: /:\d+$/ }).first();
     const picked = await r.picked();
     await r.choose(place);
-    const line = r.main.locator("[aria-current=true], [aria-selected=true]").last();
+    const line = r.main.locator("[aria-selected=true]").last();
     return { ...picked, sentence, line: await r.text(line) };
   },
 
@@ -124,8 +124,8 @@ const stories = {
     }
     const mapped = rows.filter({ hasText: "mapped by the program" });
     found.mapper = (await r.text(mapped)).split("\n")[1].trim();
-    await r.choose(mapped.getByRole("link"));
-    found.line = await r.text(r.main.locator("[aria-current=true], [aria-selected=true]").last());
+    await r.choose(mapped.getByRole("link", { name: /\.\w+:/ }).first()); // its source line
+    found.line = await r.text(r.main.locator("[aria-selected=true]").last());
     return found;
   },
 
