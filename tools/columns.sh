@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8
 
 long=$(git ls-files '*.go' '*.c' '*.h' '*.cc' '*.cpp' '*.hpp' '*.inc' '*.rs' '*.sh' '*.py' Makefile .ci/run \
-	'ui/*.ts' 'ui/*.tsx' 'ui/*.mjs' 'ui/src/*.css' |
+	'ui/*.ts' 'ui/*.tsx' 'ui/*.mjs' 'tests/browser/*.mjs' 'tests/stories/*.mjs' 'ui/src/*.css' |
 	while read -r file; do
 		tab=8
 		[[ $file != *.go ]] || tab=4

@@ -54,11 +54,8 @@ func newTerminal(t *testing.T) *terminal {
 	defer slave.Close()
 	dir := t.TempDir()
 	t.Cleanup(func() { // a recorder may still write names into its cache when its command has ended
-		for range 100 {
-			if os.RemoveAll(filepath.Join(dir, "heaptap")) == nil {
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
+		gone := func() bool { return os.RemoveAll(filepath.Join(dir, "heaptap")) == nil }
+		for end := time.Now().Add(20 * time.Second); !gone() && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		}
 	})
 	cmd := exec.Command(bash, "--norc", "--noprofile", "--noediting", "-i")

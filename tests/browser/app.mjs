@@ -19,7 +19,8 @@ export async function settled(page) {
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       const waits = document.querySelector("[aria-busy=true], .how.busy, .skeleton, .flame-skeleton");
       // A worker lays the flame graph out.
-      if (document.querySelector(".flame-page") && !document.querySelector("main [role=tree], main .state")) return false;
+      const drawn = document.querySelector("main [role=tree], main .state");
+      if (document.querySelector(".flame-page") && !drawn) return false;
       return !waits && (document.querySelector("main")?.innerText.trim() ?? "") !== "";
     });
     quiet = drawn && waiting.get(page) === 0 ? quiet + 1 : 0;

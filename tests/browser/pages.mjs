@@ -236,7 +236,8 @@ try {
       await settled(page);
       const view = await page.evaluate(look);
       if (at === "overview" || at === "flame") view.spoken = await spoken(page);
-      if (at === "flame" && name === first && view.spoken.some(({ role }) => role === "tree")) view.walk = await walk(page);
+      const hasTree = view.spoken.some(({ role }) => role === "tree");
+      if (at === "flame" && name === first && hasTree) view.walk = await walk(page);
       result.views[name][at] = view;
     }
   }

@@ -35,7 +35,8 @@ try {
       if (name === "tree") await page.keyboard.press("h"); // the hottest path
       await settled(page);
       // How long an answer took differs each time.
-      await page.locator(".bottom .how").evaluateAll((all) => all.forEach((one) => (one.textContent = "exact · 12 ms")));
+      const how = page.locator(".bottom .how");
+      await how.evaluateAll((all) => all.forEach((one) => (one.textContent = "exact · 12 ms")));
       await page.mouse.move(0, 0);
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), caret: "hide" });
     }

@@ -8,6 +8,7 @@ import { rows, type Row } from "../model/tree.ts";
 import { Bone, Size } from "./figures.tsx";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
+import { ProgramsHead } from "./programs-head.tsx";
 import { Answered } from "./part.tsx";
 import { EmptyBox } from "./states.tsx";
 
@@ -56,24 +57,7 @@ function RunTable({ app, run }: { app: App; run: Run }) {
       {run.recordings.length > 0 && (
         <div class="scroll">
           <table>
-            <thead>
-              <tr>
-                <th scope="col">program</th>
-                <th scope="col" class="number">
-                  resident peak
-                </th>
-                <td class="wide" aria-hidden="true" />
-                <th scope="col" class="number">
-                  live peak
-                </th>
-                <th scope="col" class="number wide">
-                  ran for
-                </th>
-                <th scope="col" class="wide">
-                  ended
-                </th>
-              </tr>
-            </thead>
+            <ProgramsHead />
             <tbody>
               {shown.map((row) => (
                 <RecordingRow key={row.node.id} app={app} run={run} row={row} largest={largest} />

@@ -5,6 +5,7 @@ import { around } from "../../model/overview.ts";
 import { home, placeOf, type Place } from "../../model/place.ts";
 import { Size } from "../figures.tsx";
 import { Name } from "../name.tsx";
+import { ProgramsHead } from "../programs-head.tsx";
 import { PlaceLink } from "../place-link.tsx";
 
 /** Programs that are shown: the recordings' page has all of them. */
@@ -19,24 +20,7 @@ export function ProcessTree(props: { run: Run; recording: Recording; go: (to: Pl
     <>
       <div class="scroll">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">program</th>
-              <th scope="col" class="number">
-                resident peak
-              </th>
-              <td class="wide" aria-hidden="true" />
-              <th scope="col" class="number">
-                live peak
-              </th>
-              <th scope="col" class="number wide">
-                ran for
-              </th>
-              <th scope="col" class="wide">
-                ended
-              </th>
-            </tr>
-          </thead>
+          <ProgramsHead />
           <tbody>
             {rows.map(({ node: r, depth }) => (
               <tr key={r.id} class={r.id === recording.id ? "choice picked" : "choice"}>
