@@ -236,8 +236,9 @@ try {
       await settled(page);
       const view = await page.evaluate(look);
       if (at === "overview" || at === "flame") view.spoken = await spoken(page);
-      const hasTree = view.spoken.some(({ role }) => role === "tree");
-      if (at === "flame" && name === first && hasTree) view.walk = await walk(page);
+      if (at === "flame" && name === first) {
+        if (view.spoken.some(({ role }) => role === "tree")) view.walk = await walk(page);
+      }
       result.views[name][at] = view;
     }
   }
