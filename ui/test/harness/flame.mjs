@@ -199,7 +199,8 @@ const tests = {
     }
   },
 
-  async "a frame of zooming and panning over 100,000 nodes takes at most 10 ms, and a search 40 ms"() {
+  // make bench-ui measures the goals (10 ms, 40 ms). Here only what is far slower fails: such as a walk over all nodes.
+  async "zooming, panning and searching 100,000 nodes take nothing like a walk over all of them"() {
     for (const scene of ["random", "flat", "deep", "long"]) {
       const page = await open(scene);
       const cdp = await page.context().newCDPSession(page);
@@ -238,8 +239,8 @@ const tests = {
       searches.sort((a, b) => a - b);
       const ms = (n) => `${n.toFixed(1)} ms`;
       console.log(`   ${scene}: script per frame ${ms(median)}, p95 ${ms(p95)}; search ${ms(searches[1])}`);
-      assert.ok(p95 <= 10, `${scene}: p95 of a frame is ${ms(p95)}`);
-      assert.ok(searches[1] <= 40, `${scene}: a search takes ${ms(searches[1])}`);
+      assert.ok(p95 <= 60, `${scene}: p95 of a frame is ${ms(p95)}`);
+      assert.ok(searches[1] <= 240, `${scene}: a search takes ${ms(searches[1])}`);
       await page.context().close();
     }
   },
