@@ -4,8 +4,7 @@ import { cleanPath, kindOf, kinds } from "../model/details.ts";
 import type { Filters } from "../model/filters.ts";
 import { base } from "../model/names.ts";
 import { isOwnFile, type Call, type Entry, type Sheet, type SourceColumn } from "../model/source.ts";
-import type { Question } from "./ask.ts";
-import { put } from "./details.ts";
+import { put, type Question } from "./ask.ts";
 import type { Ask } from "./lanes.ts";
 
 /** The lines of a file. */
