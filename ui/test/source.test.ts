@@ -189,7 +189,7 @@ test("files are listed once, whatever their paths look like, and functions by na
     asked.push(path);
     return columns(
       path.includes("by=file")
-        ? rows([{ file: "./a/../a.c" }, { file: "" }, { file: "a.c" }, { file: "/src/b.c" }])
+        ? rows([{ file: "./a/../a.c", kind: "library" }, { file: "" }, { file: "a.c" }, { file: "/src/b.c" }])
         : rows([{ function: "f" }, { function: "" }, { function: "_start" }, { function: "g", kind: "library" }]),
     );
   };
