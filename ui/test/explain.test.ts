@@ -29,7 +29,8 @@ const code = { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x" };
 function riseOf(begin: number, changes: number[], grown = 0, shrunk = 0): Rise {
   const end = changes.reduce((sum, n) => sum + n, begin + grown - shrunk);
   const rows = changes.map((bytes) => ({ code, bytes, blocks: 1 }));
-  return { beginNs: 0, endNs: 1e9, begin, end, rows, others: { groups: grown || shrunk ? 3 : 0, grown, shrunk }, of: "place" };
+  const span = { beginNs: 0, endNs: 1e9 };
+  return { ...span, begin, end, rows, others: { groups: grown || shrunk ? 3 : 0, grown, shrunk }, of: "place" };
 }
 
 test("a waterfall adds up, whatever grew and shrank", () => {

@@ -284,7 +284,10 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
     return sceneOf(props.size, whole, detail, view ?? run, peak, palette, props.liveAlone, props.peak);
-  }, [props.size, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone]);
+  }, [
+    ...[props.size, palette, whole, detail, view?.begin, view?.end],
+    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone],
+  ]);
 
   useLayoutEffect(() => {
     if (scene && curves.current) drawCurves(curves.current, scene);

@@ -86,7 +86,8 @@ const tests = {
           const size = await page.locator(".timeline").evaluate((e) => [e.offsetHeight, e.scrollWidth - e.clientWidth]);
           // In narrow windows, the legend has two lines.
           assert.deepEqual(size, [width > 720 ? 148 : 167, 0], `${scene} at ${width}`);
-          await page.locator(".timeline").screenshot({ path: join(pictures, `timeline-${scene}-${colorScheme}-${width}.png`) });
+          const path = join(pictures, `timeline-${scene}-${colorScheme}-${width}.png`);
+          await page.locator(".timeline").screenshot({ path });
         }
       }
       await page.context().close();

@@ -32,9 +32,10 @@ export function ResidentChangeView(props: {
           of={residentBars(change)}
           level="resident"
           to="at the end"
-          name={({ row }) =>
-            row ? <PartName {...row} to={placeOfPart(recording, change.end, row.part, row.of)} go={go} /> : "other parts"
-          }
+          name={({ row }) => {
+            if (!row) return "other parts";
+            return <PartName {...row} to={placeOfPart(recording, change.end, row.part, row.of)} go={go} />;
+          }}
         />
       )}
     </>
