@@ -91,7 +91,7 @@ func TestOwnPeakOfSelected(t *testing.T) {
 	for _, metrics := range [][]query.Metric{{query.OwnPeak}, {query.OwnPeak, query.MaxLifetime},
 		{query.OwnPeak, query.Leaked, query.Time}} {
 		for from, want := range []uint64{230, 230, 230, 230, 204} {
-			q := query.Query{By: query.ByStack, Metrics: metrics, Focus: regexp.MustCompile("^b$"),
+			q := query.Query{By: query.ByStack, Metrics: metrics, Focus: []*regexp.Regexp{regexp.MustCompile("^b$")},
 				Range: &query.Range{From: uint64(from), To: 5}}
 			got, err := query.Flat(t.Context(), s, &q)
 			if err != nil {

@@ -128,7 +128,7 @@ test("the moment of the resident set: the cursor in the range, else the end of t
 });
 
 test("what ignores the range and the filters says so", () => {
-  const notes = [{}, { from: "1s" }, { focus: "f" }, { to: "1s", thread: ["a"] }].map((f) => [
+  const notes = [{}, { from: "1s" }, { focus: ["f"] }, { to: "1s", thread: ["a"] }].map((f) => [
     wholeRun(f),
     wholeProcess(f),
   ]);
@@ -330,10 +330,10 @@ test("the rise of an answer", () => {
 });
 
 test("the functions with the most: the metric sorts, library frames are folded unless they are wanted", () => {
-  const question = mostQuestion("bytes", { hide: "x" }, false, true);
+  const question = mostQuestion("bytes", { hide: ["x"] }, false, true);
   assert.deepEqual(question.parameters.metric?.slice(0, 2), ["bytes", "peak"]);
   assert.ok(!question.parameters.metric?.includes("leaked") && question.parameters.rough === "pixel");
-  assert.deepEqual([question.parameters.hide, question.parameters.fold], ["x", true]);
+  assert.deepEqual([question.parameters.hide, question.parameters.fold], [["x"], true]);
   assert.equal(mostQuestion("leaked", {}, true, false).parameters.fold, undefined);
   const group = (name: string, offset = "", unknown = false) => {
     return { unknown, function: name, module: "/bin/x", offset, file: "", line: 0 };

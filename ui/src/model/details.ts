@@ -47,8 +47,8 @@ export interface MoreDetails {
   threads: readonly { name: string; value: number }[];
   /** What all threads have together. */
   whole: number;
-  /** What the threads are of, where a selection, which has one focus, cannot tell just what is picked. */
-  of: "picked" | "function" | "unfocused";
+  /** What the threads are of: a call stack cannot be told from others through its last function. */
+  of: "picked" | "function";
   /** Threads that are not listed. */
   more: number;
 }

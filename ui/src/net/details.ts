@@ -178,9 +178,8 @@ export async function askMoreDetails(
   const found = isWhole(filters, at)
     ? undefined
     : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] }, fold);
-  // A selection has one focus: if the reader has set one, what is picked takes its place, and the answer says so.
-  const focus = focusOf(picked);
-  const of = filters.focus !== undefined ? "unfocused" : picked.kind === "stack" ? "function" : "picked";
+  const focus = [...(filters.focus ?? []), focusOf(picked)];
+  const of = picked.kind === "stack" ? "function" : "picked";
   // Threads have no mappings, and their own peaks do not add up.
   const sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
   const asked = { ...filters, ...atOf({ at }, [sums]), focus, by: "thread" as const, metric: [sums], limit: 4 };
