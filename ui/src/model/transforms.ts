@@ -61,10 +61,10 @@ export function transformsOf(subject: Subject): Transform[] {
   if (subject.function !== "") {
     const of = subject.function;
     edit("recursion", `Collapse recursion of ${name}`, "once on each path", { kind: "recursion", of });
-    if (module !== "") {
-      const title = `Collapse library ${base(module)}`;
-      edit("module", title, "its consecutive frames become one", { kind: "module", of: module });
-    }
+  }
+  if (module !== "" && by !== "module") {
+    const title = `Collapse library ${base(module)}`;
+    edit("module", title, "its consecutive frames become one", { kind: "module", of: module });
   }
   if (path) ask("below", "Focus on this subtree", "shares are of this node", { below: [...path] });
   return list;
