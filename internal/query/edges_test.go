@@ -164,8 +164,8 @@ func TestOwnPeakOfSeveral(t *testing.T) {
 	}
 }
 
-// TestBelowSharedNames: of two roots with the same name, as programs that are merged have them, the path leads below the
-// one that has the rest of it; with the same paths below both, below the one that counts most.
+// TestBelowSharedNames: of two roots with the same name, as programs that are merged have them, the path leads below
+// the one that has the rest of it; with the same paths below both, below the one that counts most.
 func TestBelowSharedNames(t *testing.T) {
 	t.Parallel()
 	names := []string{"main", "main", "load", "store", "both", "both"}

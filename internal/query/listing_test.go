@@ -131,7 +131,8 @@ func TestListingsAreKept(t *testing.T) {
 		{Threads: []uint32{0}}, {Threads: []uint32{1}}, {Threads: []uint32{}}, {Sizes: &Interval{1, 9}},
 		{Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}},
 		{Modules: []string{"x"}},
-		{Focus: each("a")}, {Focus: each("a", "b")}, {Focus: each("a b")}, {Ignore: each("a")}, {Ignore: each("a", "b")},
+		{Focus: each("a")}, {Focus: each("a", "b")}, {Focus: each("a b")},
+		{Ignore: each("a")}, {Ignore: each("a", "b")},
 		{Hide: regexp.MustCompile("a")},
 		{Runtime: true}, {Rough: 1},
 	}

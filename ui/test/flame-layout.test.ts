@@ -5,7 +5,8 @@ import { Workshop, buffersOf, type Job, type Laid } from "../src/model/flame/job
 import { boxAt, layOut, nextReaching, notePlaces, rowOf, visitRow } from "../src/model/flame/layout.ts";
 import { search } from "../src/model/flame/search.ts";
 import { pathTo, treeOf, type Tree } from "../src/model/flame/tree.ts";
-import { anchorOf, between, clamp, lacking, markOf, pinched, viewOf, whole, zoomAt, zoomTo } from "../src/model/flame/view.ts";
+import { anchorOf, between, clamp, lacking, markOf, pinched } from "../src/model/flame/view.ts";
+import { viewOf, whole, zoomAt, zoomTo } from "../src/model/flame/view.ts";
 import { nextMatch, step } from "../src/model/flame/walk.ts";
 import { numbers, randomStacks, stacksOf, treeFrom } from "./flame-model.ts";
 

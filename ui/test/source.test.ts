@@ -174,7 +174,8 @@ test("an answer becomes a sheet", () => {
   assert.deepEqual(sourceQuestion({ from: "1s" }, "/a.cc", ["live"], "peak").parameters, {
     ...asked, metric: ["live"], at: "peak",
   });
-  assert.deepEqual(sourceQuestion({ from: "1s" }, "/a.cc", ["peak"], "peak").parameters, { ...asked, metric: ["peak"] });
+  const { parameters } = sourceQuestion({ from: "1s" }, "/a.cc", ["peak"], "peak");
+  assert.deepEqual(parameters, { ...asked, metric: ["peak"] });
 });
 
 test("files are listed once, whatever their paths look like, and functions by name", async () => {

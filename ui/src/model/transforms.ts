@@ -56,7 +56,8 @@ export function transformsOf(subject: Subject): Transform[] {
   if (path) {
     const into = up ? "what it calls" : "its caller";
     edit("merge", `Merge into ${into}`, "only this node", { kind: "merge", path: [...path] });
-    edit("drop", "Drop this subtree", "neither this node nor what is below it counts", { kind: "drop", path: [...path] });
+    const hint = "neither this node nor what is below it counts";
+    edit("drop", "Drop this subtree", hint, { kind: "drop", path: [...path] });
   }
   if (subject.function !== "") {
     const of = subject.function;

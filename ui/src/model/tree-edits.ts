@@ -123,6 +123,6 @@ class Same extends Texts {
 /** The module of a group, as a group of its own: what the reader asked for is not folded. */
 function moduleOf({ columns, row }: Group): Group {
   const none = new Same("");
-  const by = new Same("module");
-  return new Group({ ...columns, by, function: none, file: none, offset: none, kind: new Same("other") }, undefined, row);
+  const [by, kind] = [new Same("module"), new Same("other")];
+  return new Group({ ...columns, by, function: none, file: none, offset: none, kind }, undefined, row);
 }

@@ -421,6 +421,8 @@ export class Shown implements FlameHandle {
         at = layout.box[tree.parent[layout.node[at]!]!]!;
       }
       view = { ...view, left: layout.left[at]!, right: layout.right[at]! };
+      // One of thousands below the same caller: with its neighbours.
+      if (view.right - view.left > 40 * (r - l)) view = { ...view, left: l - 10 * (r - l), right: r + 10 * (r - l) };
     } else if (r <= view.left || l >= view.right) {
       if (r - l >= span) view = { ...view, left: l, right: r };
       else view = { ...view, left: (l + r - span) / 2, right: (l + r + span) / 2 };

@@ -3,7 +3,7 @@
 import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Asked, Selected } from "../../app.ts";
-import type { MetricName } from "../../api.ts";
+import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
 import { literally } from "../../model/filters.ts";
@@ -43,8 +43,18 @@ function parametersOf({ place, filters, rough }: Selected): TreeParameters {
   if (shape === "sandwich" && place.of !== undefined) parameters.of = place.of;
   else if (place.below.length > 0) parameters.below = [...place.below];
   parameters.nodes = rough ? roughNodes : exactNodes;
+  parameters.threshold = leastShare(by, rough);
   if (rough) parameters.rough = "pixel";
   return parameters;
+}
+
+/**
+ * Below which share of the whole frames are left out: those that nobody would see, and in a drag those of a pixel. Of
+ * threads and regions there may be thousands, each with little of the whole: they fill the picture together.
+ */
+function leastShare(by: ByName, rough: boolean): string {
+  if (by === "thread" || by === "region") return "0";
+  return rough ? "0.1%" : "0.02%";
 }
 
 /** An answer, what it is the answer to, and that of the range to compare with. */
