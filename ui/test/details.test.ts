@@ -116,7 +116,7 @@ test("what a place has picked", () => {
   assert.deepEqual(pickedOf(line), { kind: "line", file: "/a.c", line: 7 });
   assert.equal(pickedOf({ ...line, line: "x" }), undefined);
   assert.equal(pickedOf({ ...line, page: "flame" }), undefined);
-  assert.equal(isWhole({ focus: "x" }), true);
+  assert.equal(isWhole({ focus: ["x"] }), true);
   assert.equal(isWhole({ from: "1s" }), false);
   assert.equal(isWhole({}, "1s"), false);
 });
@@ -242,11 +242,11 @@ test("a function without a name is found by its offset, and its threads are not 
   assert.deepEqual([more.of, more.threads.length, matched.length], ["unnamed", 0, 2]);
 });
 
-test("threads are asked for with what is picked as the focus, in the place of another one", async () => {
-  const focuses: (string | null)[] = [];
+test("threads are asked for with what is picked as one more focus", async () => {
+  const focuses: string[][] = [];
   const { ask } = server({
     "top thread": (query) => {
-      focuses.push(query.get("focus"));
+      focuses.push(query.getAll("focus"));
       assert.deepEqual([query.get("metric"), query.get("at")], ["bytes", null]);
       return {
         more: 3,
@@ -261,11 +261,11 @@ test("threads are asked for with what is picked as the focus, in the place of an
     [more.more, more.whole, more.of, more.threads],
     [3, 40, "picked", [{ name: "thread 5", value: 10 }]],
   );
-  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: "x" }, metric: "mapped" });
-  assert.deepEqual([focused.of, focused.threads.length], ["unfocused", 1]);
+  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: ["x"] }, metric: "mapped" });
+  assert.deepEqual([focused.of, focused.threads.length], ["picked", 1]);
   const stack = { kind: "stack" as const, path: ["main", "g"], up: false };
   assert.equal((await askMoreDetails(ask, "1", { picked: stack, filters: {}, metric: "bytes" })).of, "function");
-  assert.deepEqual(focuses, ["^f\\(int\\)$", "^f\\(int\\)$", "^g$"]);
+  assert.deepEqual(focuses, [["^f\\(int\\)$"], ["x", "^f\\(int\\)$"], ["^g$"]]);
 });
 
 test("a folded function has numbers, and mappings are asked for of the whole run only", async () => {

@@ -24,7 +24,7 @@ import {
 import { columns } from "./encode.mjs";
 
 test("what ignores the range and the filters says so", () => {
-  const notes = [{}, { from: "1s" }, { focus: "f" }, { to: "1s", thread: ["a"] }].map((f) => [
+  const notes = [{}, { from: "1s" }, { focus: ["f"] }, { to: "1s", thread: ["a"] }].map((f) => [
     wholeRun(f),
     wholeProcess(f),
   ]);
@@ -85,10 +85,10 @@ test("sentences: their values are written as everywhere on the page, and lead to
 });
 
 test("the functions with the most: the metric sorts, library frames are folded unless they are wanted", () => {
-  const question = mostQuestion("bytes", { hide: "x" }, false, true);
+  const question = mostQuestion("bytes", { hide: ["x"] }, false, true);
   assert.deepEqual(question.parameters.metric?.slice(0, 2), ["bytes", "peak"]);
   assert.ok(!question.parameters.metric?.includes("leaked") && question.parameters.rough === "pixel");
-  assert.deepEqual([question.parameters.hide, question.parameters.fold], ["x", true]);
+  assert.deepEqual([question.parameters.hide, question.parameters.fold], [["x"], true]);
   assert.equal(mostQuestion("leaked", {}, true, false).parameters.fold, undefined);
   const group = (name: string, offset = "", unknown = false) => {
     return { unknown, function: name, module: "/bin/x", offset, file: "", line: 0 };

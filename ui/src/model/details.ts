@@ -48,8 +48,8 @@ export interface MoreDetails {
   threads: readonly { name: string; value: number }[];
   /** What all threads have together. */
   whole: number;
-  /** What the threads are of, where a selection, which has one focus, cannot tell just what is picked. */
-  of: "picked" | "function" | "unfocused" | "unnamed";
+  /** What the threads are of: a call stack cannot be told from others through its last function. */
+  of: "picked" | "function" | "unnamed";
   /** Threads that are not listed. */
   more: number;
 }

@@ -169,9 +169,8 @@ export async function askMoreDetails(
   const found = isWhole(filters, at)
     ? undefined
     : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] }, fold);
-  // A selection has one focus: if the reader has set one, what is picked takes its place, and the answer says so.
-  const focus = focusOf(picked);
-  const of = filters.focus !== undefined ? "unfocused" : picked.kind === "stack" ? "function" : "picked";
+  const focus = [...(filters.focus ?? []), focusOf(picked)];
+  const of = picked.kind === "stack" ? "function" : "picked";
   const sum = { total: found?.total ?? {}, self: found?.self ?? {} };
   // A focus is a name.
   if (picked.kind !== "line" && offsetOf(nameOf(picked)) !== undefined) {

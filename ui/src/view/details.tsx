@@ -213,8 +213,7 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
       {more.threads.length === 0 && <p class="quiet">No thread has blocks of it.</p>}
       {more.threads.length > 0 && more.of !== "picked" && (
         <p class="quiet">
-          Of all call stacks through <Name text={name} limit={60} />
-          {more.of === "unfocused" && ", in the focus or not"}.
+          Of all call stacks through <Name text={name} limit={60} />.
         </p>
       )}
       <table class="numbers">
