@@ -186,7 +186,7 @@ test("details of a function: its own row, and the largest stack through it", asy
   );
   assert.deepEqual(details?.stack.map((f) => f.name), ["operator new", name, "main"]);
   assert.deepEqual(details?.stack.map((f) => f.kind), ["library", "own", "library"]);
-  assert.deepEqual([details?.at, details?.share], [1, { value: 49, stacks: 7 }]);
+  assert.deepEqual([details?.at, details?.share], [1, { value: 49, stacks: 7, counted: "peak" }]);
 });
 
 test("what the selection does not have is no fault", async () => {

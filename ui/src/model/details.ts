@@ -38,7 +38,7 @@ export interface Details {
   /** The index in it of what is picked; -1: it is not there. */
   at: number;
   /** How much of the first metric belongs to that stack, and to how many stacks there are. */
-  share: { value: number; stacks: number };
+  share: { value: number; stacks: number; counted: MetricName };
 }
 
 /** What takes longer: it needs the events of the range. */
@@ -50,6 +50,8 @@ export interface MoreDetails {
   whole: number;
   /** What the threads are of: a call stack cannot be told from others through its last function. */
   of: "picked" | "function" | "unnamed";
+  /** What is counted of them: bytes, where there is nothing of the metric. */
+  counted: MetricName;
   /** Threads that are not listed. */
   more: number;
 }

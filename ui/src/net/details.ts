@@ -50,10 +50,12 @@ export async function askDetails(ask: Ask, recording: string, asked: DetailsAske
   const found = await numbers(ask, recording, picked, by, common, asked.fold);
   if (!found) return undefined;
   const { at: _, ...others } = common;
+  // What has nothing of the metric has stacks, threads and a place all the same.
+  const counted = (found.total[metric] ?? 0) !== 0 ? metric : "bytes";
   const stacks = await put(ask, recording, "top", {
     ...others,
-    ...atOf({ at }, [metric]),
-    metric: [metric],
+    ...atOf({ at }, [counted]),
+    metric: [counted],
     by: "stack",
     match: `/${pattern(found.name, found.file, found.line)}/`,
     // The largest one, unless it must lead along a path.
@@ -69,7 +71,7 @@ export async function askDetails(ask: Ask, recording: string, asked: DetailsAske
     module: found.module || (frame?.module ?? ""),
     stack: stack.frames,
     at: stack.at,
-    share: { value: stack.value, stacks: stacks.more + stacks.rows.rows },
+    share: { value: stack.value, stacks: stacks.more + stacks.rows.rows, counted },
   };
 }
 
@@ -174,12 +176,21 @@ export async function askMoreDetails(
   const sum = { total: found?.total ?? {}, self: found?.self ?? {} };
   // A focus is a name.
   if (picked.kind !== "line" && offsetOf(nameOf(picked)) !== undefined) {
-    return { ...sum, threads: [], whole: NaN, of: "unnamed", more: 0 };
+    return { ...sum, threads: [], whole: NaN, of: "unnamed", counted: metric, more: 0 };
   }
   // Threads have no mappings, and their own peaks do not add up.
-  const sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
-  const asked = { ...filters, ...atOf({ at }, [sums]), focus, by: "thread" as const, metric: [sums], limit: 4 };
-  const top = await put(ask, recording, "top", asked);
+  const byThread = (counted: MetricName) =>
+    put(ask, recording, "top", {
+      ...filters,
+      ...atOf({ at }, [counted]),
+      focus,
+      by: "thread" as const,
+      metric: [counted],
+      limit: 4,
+    });
+  let sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
+  let top = await byThread(sums);
+  if (top.rows.rows === 0 && sums !== "bytes") top = await byThread((sums = "bytes"));
   const { group, total } = top.rows;
   const threads = Array.from({ length: top.rows.rows }, (_, i) => {
     const at = group.thread.row[i] ?? -1;
@@ -187,7 +198,7 @@ export async function askMoreDetails(
     return { name: group.thread.of.name.at(at) || `thread ${tid}`, value: total[sums]?.[i] ?? NaN };
   });
   const whole = top.total[sums] ?? NaN;
-  return { ...sum, threads, whole, of, more: top.more };
+  return { ...sum, threads, whole, of, counted: sums, more: top.more };
 }
 
 /** The pattern of what is picked: of a call stack, that of its last function. */

@@ -55,7 +55,7 @@ export function DetailsView(props: DetailsProps) {
         <PlaceLine {...props} />
       </header>
       <Numbers details={d} more={more} moment={props.moment} lead={props.lead} />
-      <Threads more={more} name={d.name} />
+      <Threads more={more} name={d.name} lead={props.lead} />
       <Stack {...props} />
       <Around {...props} />
       <nav aria-label="open in">
@@ -195,7 +195,7 @@ function short(n: number): string {
   return whole < 100_000_000 ? count(whole) : `${digits(n / 1e6)} M`;
 }
 
-function Threads({ more, name }: { more: MoreDetails | undefined; name: string }) {
+function Threads({ more, name, lead }: { more: MoreDetails | undefined; name: string; lead: MetricName }) {
   if (!more) {
     return (
       <section>
@@ -206,11 +206,13 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
   }
   if (more.of === "unnamed") return null;
   const all = more.whole;
-  const largest = more.threads[0]?.value ?? 0;
   return (
     <section>
-      <h3>By thread</h3>
-      {more.threads.length === 0 && <p class="quiet">No thread has blocks of it.</p>}
+      <h3>
+        By thread{" "}
+        {more.counted !== lead && <span class="quiet">{metricOf(more.counted)?.label ?? more.counted}</span>}
+      </h3>
+      {more.threads.length === 0 && <p class="quiet">No thread allocated anything of it.</p>}
       {more.threads.length > 0 && more.of !== "picked" && (
         <p class="quiet">
           Of all call stacks through <Name text={name} limit={60} />.
@@ -224,7 +226,7 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
                 <Name text={name} limit={32} />
               </th>
               <td class="bar" aria-hidden="true">
-                <i style={{ width: `${largest > 0 ? Math.max(0, (100 * value) / largest) : 0}%` }} />
+                <i style={{ width: `${all > 0 ? Math.max(0, (100 * value) / all) : 0}%` }} />
               </td>
               <td class="number">{all > 0 ? percent(value, all) : ""}</td>
             </tr>
@@ -236,7 +238,7 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
   );
 }
 
-function Stack({ details: d, lead, source, pick }: DetailsProps) {
+function Stack({ details: d, source, pick }: DetailsProps) {
   const open = useSignal<ReadonlySet<number>>(new Set());
   // Another stack begins folded again.
   const of = useMemo(() => {
@@ -244,14 +246,14 @@ function Stack({ details: d, lead, source, pick }: DetailsProps) {
     return d.stack;
   }, [d.stack]);
   if (of.length === 0) return null;
-  const { value, stacks } = d.share;
-  const whole = Object.values(d.total)[0] ?? 0;
+  const { value, stacks, counted } = d.share;
+  const whole = d.total[counted] ?? 0;
   return (
     <section>
       <h3>
         {stacks > 1 ? "Largest call stack" : "Call stack"}
         {stacks > 1 && (
-          <span class="quiet" title={`of ${plural(stacks, "call stack")}, by ${metricOf(lead)?.label ?? lead}`}>
+          <span class="quiet" title={`of ${plural(stacks, "call stack")}, by ${metricOf(counted)?.label ?? counted}`}>
             {percent(value, whole)}
           </span>
         )}

@@ -29,7 +29,7 @@ export function Invite({ app, fault }: { app: App; fault: Fault | undefined }) {
       </p>
       <form onSubmit={submit}>
         <label for="code">Code or address</label>
-        <input id="code" name="code" autocomplete="off" spellcheck={false} autofocus />
+        <input id="code" name="code" autocomplete="off" spellcheck={false} required autofocus />
         <button type="submit">Go on</button>
       </form>
       <p class="quiet">
