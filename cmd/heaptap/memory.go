@@ -11,7 +11,7 @@ const busyMemory = 1600 << 20
 
 // servedMemory is that of the server, which is to stay at 300 MB: 20 are the program itself, and some are in use while
 // garbage is collected. What it keeps is bounded by docs/api-http.md.
-const servedMemory = 268 << 20
+const servedMemory = 256 << 20
 
 // saveMemory collects garbage more often when much memory is in use, unless the user has set a limit.
 func saveMemory(much int64) {

@@ -41,7 +41,7 @@ type API struct {
 	options Options
 	shelf   *shelf
 	lanes   *lanes
-	cache   *cache
+	cache   cache
 	shared  flights[asking, packed]
 	atlases atlases
 	mux     *http.ServeMux
@@ -54,9 +54,6 @@ type API struct {
 	workers sync.WaitGroup
 }
 
-// cacheBytes is how many bytes of encoded answers are kept.
-const cacheBytes = 64 << 20
-
 // New finds the recordings. They are read in the background; requests wait for that.
 func New(ctx context.Context, o Options) (*API, error) {
 	own, end := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -65,7 +62,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		end(err)
 		return nil, err
 	}
-	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(cacheBytes),
+	a := &API{options: o, ctx: own, end: end, shelf: shelf, lanes: newLanes(), cache: newCache(),
 		shared: flights[asking, packed]{patient: true}, mux: http.NewServeMux(), patience: slow}
 	a.atlases.cache, a.atlases.news = o.Atlases, make(chan struct{}, 1)
 	shelf.made, shelf.code = a.chart, o.Code
@@ -106,6 +103,7 @@ func (a *API) Close() error {
 	a.workers.Wait()
 	a.shared.wait()
 	a.shelf.close()
+	a.cache.Leave()
 	return nil
 }
 

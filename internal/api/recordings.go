@@ -23,11 +23,11 @@ import (
 )
 
 // Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they
-// take with their atlases, unless more are in use. Together with the kept answers (cacheBytes), and the forests and
-// listings that package query keeps, these are 300 MB.
+// take with their atlases, unless more are in use. With what all caches keep (lru.Process), the program itself, and what
+// a large question needs for a moment, these are 300 MB.
 const (
 	maxOpen      = 8
-	maxOpenBytes = 140 << 20
+	maxOpenBytes = 112 << 20
 )
 
 // shelf holds the recordings of a session. Those that were asked last are open.
@@ -506,11 +506,11 @@ func (s *shelf) bytes() (sum int) {
 	return sum
 }
 
-// sizeOf returns about how many bytes a recording takes while it is open: measured, 400 for each call stack that
+// sizeOf returns about how many bytes a recording takes while it is open: measured, 240 for each call stack that
 // allocates, and 20 for each node of the calling-context tree; and what its timelines may keep (package timetravel).
 func sizeOf(s *query.Source) int {
 	const levels, ofBlock = 13 << 20, 26 << 10
-	return 400*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() + min(levels, ofBlock*s.Reader.EventBlocks().Len())
+	return 240*len(s.Profile.Stacks) + 20*s.Reader.Nodes().Len() + min(levels, ofBlock*s.Reader.EventBlocks().Len())
 }
 
 // retire closes a recording, now or when nobody uses it any more. The shelf is locked.

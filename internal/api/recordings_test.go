@@ -64,7 +64,7 @@ func TestGrowing(t *testing.T) {
 	if body := ask(); body != "" || e.now != opened || tag != before || e.generation != 0 {
 		t.Errorf("nothing was appended: generation %d, tag %s, before %s, sent: %s", e.generation, tag, before, body)
 	}
-	a.cache.by[tag].Value.(*kept).body = compress([]byte("kept"))
+	a.cache.put(tag, compress([]byte("kept")))
 	if tag = ""; !strings.HasPrefix(ask(), "kept") || tag != before {
 		t.Error("nothing was appended: the answer is not the one that was kept")
 	}

@@ -16,7 +16,7 @@ func TestCache(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		const limit = 100
-		c := lru.New[int, int](limit)
+		c := lru.New[int, int](lru.NewBudget(limit), limit)
 		var model []kept
 		find := func(key int) int { return slices.IndexFunc(model, func(k kept) bool { return k.key == key }) }
 		for n := range 2000 {
@@ -64,7 +64,7 @@ func sum[T any](list []T, of func(T) int) (n int) {
 // TestConcurrent: goroutines may use a cache at the same time.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
-	c := lru.New[int, int](50)
+	c := lru.New[int, int](lru.NewBudget(50), 50)
 	var all sync.WaitGroup
 	for g := range 4 {
 		all.Go(func() {
@@ -83,5 +83,27 @@ func TestConcurrent(t *testing.T) {
 	all.Wait()
 	if c.Size() > 50 {
 		t.Errorf("%d bytes", c.Size())
+	}
+}
+
+// TestBudget: caches that share a budget never keep more than it has, and what was not used for longest goes first.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	b := lru.NewBudget(100)
+	first, second := lru.New[int, int](b, 80), lru.New[string, int](b, 80)
+	first.Put(1, 1, 40)
+	second.Put("a", 2, 40)
+	if _, ok := first.Get(1); !ok {
+		t.Fatal("the first value was dropped while there was room")
+	}
+	first.Put(3, 3, 30)
+	_, used := first.Get(1)
+	_, unused := second.Get("a")
+	if !used || unused || b.Size() != 70 {
+		t.Errorf("used: %t, unused: %t, %d bytes; want only the used ones, 70 bytes", used, unused, b.Size())
+	}
+	first.Leave()
+	if b.Size() != 0 {
+		t.Errorf("%d bytes are kept after the cache left", b.Size())
 	}
 }

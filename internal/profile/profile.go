@@ -73,11 +73,11 @@ type Thread struct {
 
 // Stack is a call stack and its sums.
 type Stack struct {
-	tally.Stack
-	Leaked    Leak
-	Class     Class
-	Truncated bool             // the unwinder could not reach the root
-	Variances *tally.Variances // see Profile
+	*tally.Stack // the Reader's, which nobody may change
+	Leaked       Leak
+	Class        Class
+	Truncated    bool             // the unwinder could not reach the root
+	Variances    *tally.Variances // see Profile
 }
 
 // Class says to whom a stack belongs.
@@ -126,12 +126,14 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.Pools = r.Pools()
 	p.ResidentSets = residentSets(r.Resident())
 	p.StackMemory = stackMemory(r.StackUse())
-	for _, s := range sum.Stacks {
+	p.Stacks = make([]Stack, 0, len(sum.Stacks))
+	for i := range sum.Stacks {
+		s := &sum.Stacks[i]
 		if s.Allocations == 0 && s.Failed == 0 {
 			continue
 		}
 		st := Stack{Stack: s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
-		st.Class, st.Truncated = p.classify(&s)
+		st.Class, st.Truncated = p.classify(s)
 		if st.Class == Runtime {
 			p.Runtime.Add(st.Leaked)
 		}

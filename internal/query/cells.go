@@ -1,6 +1,9 @@
 package query
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // cell holds the sums of the blocks of one stack and one label. The label distinguishes groups of blocks.
 type cell struct {
@@ -53,6 +56,13 @@ func (c *cells) index() {
 	c.places = places{}
 	for i := range c.list {
 		*c.places.at(c.list[i].stack, c.list[i].label) = uint32(i + 1)
+	}
+}
+
+// expect makes room for the cells of a number of events, so that a list of many megabytes is not copied as it grows.
+func (c *cells) expect(a *ask, events uint64) {
+	if n := min(uint64(len(a.sum.Stacks)), events); !a.q.By.ofBlocks() && a.stacks == nil && n > uint64(len(c.list)) {
+		c.list = slices.Grow(c.list, int(n)-len(c.list))
 	}
 }
 

@@ -33,6 +33,7 @@ func (a *ask) fromEvents(c *cells) error {
 		err = a.prepare(k.begin, k.end)
 	}
 	if err == nil {
+		c.expect(a, k.end-min(k.begin, k.end))
 		err = a.scan(k.begin, k.end, k.fields(), k.collect)
 	}
 	k.finish()

@@ -33,7 +33,7 @@ type forest struct {
 }
 
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
-var keptForests = lru.New[forestKey, *keptForest](64 << 20)
+var keptForests = lru.New[forestKey, *keptForest](lru.Process, 64<<20)
 
 // maxKeptNodes is how many nodes the calling-context tree of a recording may have for its forests to be kept, which
 // take some 60 bytes a node. Those of others have only the stacks that a query counts.

@@ -52,7 +52,7 @@ type Page struct {
 }
 
 // keptListings keeps listings, of all recordings of this process together.
-var keptListings = lru.New[listingKey, *Listing](32 << 20)
+var keptListings = lru.New[listingKey, *Listing](lru.Process, 32<<20)
 
 type listingKey struct {
 	s     *Source

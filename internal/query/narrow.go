@@ -61,7 +61,7 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 		}
 		st := profile.Stack{Class: old.Class, Truncated: old.Truncated,
 			Leaked: profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks},
-			Stack: tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes,
+			Stack: &tally.Stack{ID: old.ID, Counts: v.counts(), LiveAtPeakBytes: v.PeakBytes,
 				LiveAtPeakBlocks: v.PeakBlocks, OwnPeakBytes: v.OwnPeak},
 			Variances: v.Variances}
 		if st.Class == profile.Runtime {

@@ -12,7 +12,7 @@ import (
 const keptBytes = 40 << 20
 
 // kept has what was decoded.
-var kept = lru.New[keptKey, any](keptBytes)
+var kept = lru.New[keptKey, any](lru.Process, keptBytes)
 
 // keptKey names a block of a recording, by its offset in the file.
 type keptKey struct {
