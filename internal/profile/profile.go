@@ -126,12 +126,20 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.Pools = r.Pools()
 	p.ResidentSets = residentSets(r.Resident())
 	p.StackMemory = stackMemory(r.StackUse())
-	for _, s := range sum.Stacks {
-		if s.Allocations == 0 && s.Failed == 0 {
+	n := 0
+	for i := range sum.Stacks {
+		if shows(&sum.Stacks[i]) {
+			n++
+		}
+	}
+	p.Stacks = make([]Stack, 0, n)
+	for i := range sum.Stacks {
+		s := &sum.Stacks[i]
+		if !shows(s) {
 			continue
 		}
-		st := Stack{Stack: s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
-		st.Class, st.Truncated = p.classify(&s)
+		st := Stack{Stack: *s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
+		st.Class, st.Truncated = p.classify(s)
 		if st.Class == Runtime {
 			p.Runtime.Add(st.Leaked)
 		}
@@ -152,6 +160,9 @@ func Load(r *recording.Reader) (*Profile, error) {
 	}
 	return p, nil
 }
+
+// shows reports whether a stack is in the profile.
+func shows(s *tally.Stack) bool { return s.Allocations > 0 || s.Failed > 0 }
 
 // stackIDs returns the stacks that a report may show.
 func (p *Profile) stackIDs() []uint32 {
