@@ -111,8 +111,8 @@ func (o *opened) files() []string {
 }
 
 // newShelf finds the runs that arguments stand for. It returns an error if there is nothing of any of these names, or
-// if it soon turns out that none of them can be read. Reading what there is goes on until the background's context
-// ends.
+// if it soon turns out that none of them can be read: at once, if one begins as a recording does. Reading what there is
+// goes on until the background's context ends.
 func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
 		last, err := input.LastRun()
@@ -130,6 +130,9 @@ func newShelf(ctx, background context.Context, finder *input.Finder, args []stri
 	}
 	if sure {
 		go s.load(background, args)
+		if slices.ContainsFunc(args, input.IsRecording) {
+			return s, nil
+		}
 		patience := time.NewTimer(slow)
 		defer patience.Stop()
 		select {
@@ -156,9 +159,15 @@ func (s *shelf) load(ctx context.Context, args []string) {
 	read := sync.OnceFunc(func() { close(s.some) })
 	var errs []error
 	for _, arg := range args {
+		before := len(s.sets)
 		if err := s.add(ctx, arg); err != nil {
 			errs = append(errs, err)
 			s.unreadable = append(s.unreadable, newUnreadable(arg, err))
+		}
+		if len(args) > 1 { // they would take memory until somebody asks
+			for _, set := range s.sets[before:] {
+				_ = set.run.LetGo() // nothing was written
+			}
 		}
 		if len(s.sets) > 0 {
 			read()
