@@ -388,7 +388,7 @@ func (s *shelf) isDue(o *opened) bool {
 
 // acquire returns the recording, opened if it is not. release must be called when it is not used any more. Requests for
 // the same recording share its opening. A request whose context ends waits no longer; if nobody waits, the opening ends
-// before its long part, or the recording is open for whoever asks next.
+// while events are counted, or the recording is open for whoever asks next.
 func (s *shelf) acquire(ctx context.Context, e *entry) (*opened, error) {
 	if o := s.use(e); o != nil {
 		return o, nil
@@ -417,7 +417,7 @@ func (s *shelf) reopen(ctx context.Context, e *entry) (*opened, error) {
 	if err := s.makeRoom(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	source, err := query.New(r)
+	source, err := query.New(ctx, r)
 	if err != nil {
 		s.leaveRoom()
 		return nil, errors.Join(err, r.Close())

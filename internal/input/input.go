@@ -52,7 +52,7 @@ func (r *Recording) Source() (*query.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := query.New(rec)
+	s, err := query.New(context.Background(), rec)
 	if err != nil {
 		return nil, errors.Join(err, rec.Close())
 	}

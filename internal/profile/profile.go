@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -97,8 +98,9 @@ func (c Class) String() string {
 }
 
 // Load reads a recording. Of a damaged recording, the profile covers the undamaged part; Damage says what is missing.
-func Load(r *recording.Reader) (*Profile, error) {
-	sum, err := r.Tally()
+// Where events must be read, it ends with the context.
+func Load(ctx context.Context, r *recording.Reader) (*Profile, error) {
+	sum, err := r.TallyContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -148,13 +150,13 @@ func Load(r *recording.Reader) (*Profile, error) {
 	all := Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}
 	p.Leaked = Leak{all.Bytes - min(p.Runtime.Bytes, all.Bytes), all.Blocks - min(p.Runtime.Blocks, all.Blocks)}
 	if p.Merged == nil && sum.Totals.Unmatched > 0 {
-		if err := p.loadUnmatched(r); !alreadyReported(err) {
+		if err := p.loadUnmatched(ctx, r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
 	p.limit = frameLimit(p.nodes, p.stackIDs())
 	if p.ErrorsKnown() {
-		if err := p.loadVariances(r); !alreadyReported(err) {
+		if err := p.loadVariances(ctx, r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
@@ -192,7 +194,7 @@ func Open(path string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Load(r)
+	p, err := Load(context.Background(), r)
 	return p, errors.Join(err, r.Close())
 }
 
