@@ -149,6 +149,9 @@ func randomQuestion(rng *rand.Rand) *asking {
 	for _, name := range known.Parameters {
 		if of := values[name]; of != nil && rng.IntN(8) == 0 {
 			q.values.Set(name, of())
+			if slices.Contains([]string{"focus", "ignore", "hide"}, name) && rng.IntN(2) == 0 {
+				q.values.Add(name, of())
+			}
 		}
 	}
 	if slices.Contains(known.Parameters, "metric") && rng.IntN(2) == 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,10 +63,11 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 		"1M.. (k, M and G are powers of 1024)")
 	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks whose lifetime is in this `RANGE`: ..1ms, 10us..2s, "+
 		"5s.. (includes blocks that were never freed)")
-	f.StringVar(&q.Focus, "focus", "", "count call stacks with a frame whose function, file or module matches this "+
-		"`REGEXP`")
-	f.StringVar(&q.Ignore, "ignore", "", "count no call stacks with a frame that matches `REGEXP`")
-	f.StringVar(&q.Hide, "hide", "", "remove frames that match `REGEXP` from the call stacks")
+	f.StringArrayVar(&q.Focus, "focus", nil, "count call stacks with a frame whose function, file or module matches "+
+		"this `REGEXP`; repeated: with one for each")
+	f.StringArrayVar(&q.Ignore, "ignore", nil, "count no call stacks with a frame that matches `REGEXP`; may be "+
+		"repeated")
+	f.StringArrayVar(&q.Hide, "hide", nil, "remove frames that match `REGEXP` from the call stacks; may be repeated")
 }
 
 // folds declares --fold.
@@ -155,7 +157,7 @@ func (q *queryFlags) colors(cmd *cobra.Command) (bool, error) {
 func (q *queryFlags) query(cmd *cobra.Command, s *query.Source) (*query.Query, error) {
 	asked := q.Question
 	if q.fold {
-		asked.Hide = question.Either(asked.Hide, s.Profile.FoldPattern())
+		asked.Hide = append(slices.Clone(asked.Hide), s.Profile.FoldPattern())
 	}
 	out, err := asked.Query(s)
 	if err != nil {

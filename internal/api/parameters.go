@@ -69,10 +69,11 @@ var Parameters = []Parameter{
 		func(a *asked) *string { return &a.Sizes }),
 	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s..",
 		func(a *asked) *string { return &a.Lifetimes }),
-	pattern("focus", "count call stacks with a frame whose function, file, module or place (a.c:31) matches",
-		func(a *asked) *string { return &a.Focus }),
-	pattern("ignore", "count no call stacks with a frame that matches", func(a *asked) *string { return &a.Ignore }),
-	pattern("hide", "remove frames that match from the call stacks", func(a *asked) *string { return &a.Hide }),
+	regexps("focus", "count call stacks with a frame whose function, file, module or place (a.c:31) matches; "+
+		"repeated: with one for each", func(a *asked) *[]string { return &a.Focus }),
+	regexps("ignore", "count no call stacks with a frame that matches",
+		func(a *asked) *[]string { return &a.Ignore }),
+	regexps("hide", "remove frames that match from the call stacks", func(a *asked) *[]string { return &a.Hide }),
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
@@ -137,6 +138,18 @@ func pattern(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "regexp", set: func(a *asked, v []string) error {
 		*at(a) = v[0]
 		return checkPattern(name, v[0])
+	}}
+}
+
+func regexps(name, what string, at func(*asked) *[]string) Parameter {
+	return Parameter{Name: name, Text: what, Kind: "regexp", Many: true, set: func(a *asked, v []string) error {
+		*at(a) = v
+		for _, text := range v {
+			if err := checkPattern(name, text); err != nil {
+				return err
+			}
+		}
+		return nil
 	}}
 }
 

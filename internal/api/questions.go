@@ -224,7 +224,7 @@ func (q *Question) put(ctx context.Context, c *call) (any, error) {
 func (c *call) query() (*query.Query, error) {
 	asked := c.Question
 	if c.fold {
-		asked.Hide = question.Either(asked.Hide, c.rec.folded())
+		asked.Hide = append(slices.Clone(asked.Hide), c.rec.folded())
 	}
 	q, err := asked.Query(c.s)
 	if err != nil {

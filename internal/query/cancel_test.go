@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -176,7 +175,7 @@ func (c *countdown) Err() error {
 
 // inMemory are questions that read no events, but build forests, indexes and outlines. Their answers are comparable.
 func inMemory() map[string]func(ctx context.Context, s *Source) (any, error) {
-	focus := &Query{Focus: regexp.MustCompile("f[1-7]")}
+	focus := &Query{Focus: each("f[1-7]")}
 	outline := func(q *Query, shape Shape, trim Trim) func(ctx context.Context, s *Source) (any, error) {
 		return func(ctx context.Context, s *Source) (any, error) {
 			o, err := Draw(ctx, s, q, shape, trim)

@@ -3,7 +3,6 @@ package query
 import (
 	"errors"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -150,7 +149,7 @@ func TestCurvesAtOnce(t *testing.T) {
 	ask := func(i int) (*Curve, error) {
 		q := &Query{By: By(i % 3)}
 		if i%2 == 0 {
-			q.Focus = regexp.MustCompile([]string{"a", "b|c", "x\\.c"}[i/2%3])
+			q.Focus = each([]string{"a", "b|c", "x\\.c"}[i/2%3])
 		}
 		return CurveOf(t.Context(), s, q, func(g *Group) bool { return g.Module != "" })
 	}

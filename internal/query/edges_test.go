@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -91,7 +92,7 @@ func TestOwnPeakOfSelected(t *testing.T) {
 	for _, metrics := range [][]query.Metric{{query.OwnPeak}, {query.OwnPeak, query.MaxLifetime},
 		{query.OwnPeak, query.Leaked, query.Time}} {
 		for from, want := range []uint64{230, 230, 230, 230, 204} {
-			q := query.Query{By: query.ByStack, Metrics: metrics, Focus: regexp.MustCompile("^b$"),
+			q := query.Query{By: query.ByStack, Metrics: metrics, Focus: []*regexp.Regexp{regexp.MustCompile("^b$")},
 				Range: &query.Range{From: uint64(from), To: 5}}
 			got, err := query.Flat(t.Context(), s, &q)
 			if err != nil {
@@ -159,6 +160,43 @@ func TestOwnPeakOfSeveral(t *testing.T) {
 			if r.Function == "a" && r.Total.OwnPeak != want {
 				t.Errorf("from event %d on: %d bytes, want %d", from, r.Total.OwnPeak, want)
 			}
+		}
+	}
+}
+
+// TestBelowSharedNames: of two roots with the same name, as programs that are merged have them, the path leads below
+// the one that has the rest of it; with the same paths below both, below the one that counts most.
+func TestBelowSharedNames(t *testing.T) {
+	t.Parallel()
+	names := []string{"main", "main", "load", "store", "both", "both"}
+	s := record(t, func(w *recording.Writer) {
+		symbols := map[uint32][]event.Frame{}
+		for i, name := range names {
+			id, module := uint32(i+1), uint32(1+i%2)
+			if i < 2 {
+				at := int64(id) << 20
+				w.Module(event.Module{ID: id, Path: "/bin/" + string(rune('a'+i)), Start: uint64(at), Bias: uint64(at),
+					Unload: -1})
+			}
+			w.PC(id, event.PC{Addr: uint64(module)<<20 + uint64(id), Module: module})
+			node := event.Node{PC: id}
+			if i >= 2 {
+				node.Parent = module // its main
+			}
+			w.Node(id, node)
+			symbols[id] = []event.Frame{{Function: name}}
+		}
+		_ = w.Symbols(symbols)
+	}, at(3, alloc(0, 1000)), at(4, alloc(0, 10)), at(5, alloc(0, 1)), at(6, alloc(0, 2)))
+	for path, want := range map[string]uint64{"main": 1001, "main load": 1000, "main store": 10, "main both": 1,
+		"main nothing": 0, "store": 10} {
+		q := query.Query{Metrics: []query.Metric{query.Bytes}}
+		got, err := query.Draw(t.Context(), s, &q, query.Down, query.Trim{Below: strings.Fields(path)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if total := got.Tree().Total.Bytes; total != want {
+			t.Errorf("below %s: %d bytes, want %d", path, total, want)
 		}
 	}
 }

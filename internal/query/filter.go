@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -34,14 +35,17 @@ const (
 	keepIt
 )
 
-// mark says what a frame or a stack matches.
-type mark uint8
+// mark says what a frame or a stack matches: the n-th pattern of Query.Focus, and others.
+type mark uint32
 
 const (
-	focused mark = 1 << iota
-	ignored
+	ignored mark = 1 << iota
 	inModule
+	focused // the first pattern; the others follow
 )
+
+// MaxPatterns is how many patterns Query.Focus may have.
+const MaxPatterns = 28
 
 // filterKey is what a stackFilter depends on.
 type filterKey struct {
@@ -59,10 +63,10 @@ type recentFilter struct {
 func (s *Source) stackFilter(q *Query) *stackFilter {
 	key := filterKey{none: q.Processes != nil && !slices.Contains(q.Processes, s.Reader.Process().PID)}
 	if q.Focus != nil {
-		key.focus = "/" + q.Focus.String()
+		key.focus = fmt.Sprintf("%q", q.Focus)
 	}
 	if q.Ignore != nil {
-		key.ignore = "/" + q.Ignore.String()
+		key.ignore = fmt.Sprintf("%q", q.Ignore)
 	}
 	if q.Modules != nil {
 		key.modules = "/" + strings.Join(q.Modules, "\x00")
@@ -114,7 +118,8 @@ func (f *stackFilter) keep(stack uint32) bool {
 	f.mu.Lock()
 	m := f.stack(stack)
 	f.mu.Unlock()
-	keep := m&ignored == 0 && (f.q.Focus == nil || m&focused != 0) && (f.q.Modules == nil || m&inModule != 0)
+	all := focused<<len(f.q.Focus) - focused
+	keep := m&ignored == 0 && m&all == all && (f.q.Modules == nil || m&inModule != 0)
 	if dense {
 		verdict := uint32(leaveOut)
 		if keep {
@@ -151,10 +156,12 @@ func (f *stackFilter) pc(pc uint32) mark {
 	var m mark
 	frames := f.s.frames(pc)
 	for i := range frames {
-		if f.q.Focus != nil && matches(f.q.Focus, &frames[i]) {
-			m |= focused
+		for n, p := range f.q.Focus {
+			if matches(p, &frames[i]) {
+				m |= focused << n
+			}
 		}
-		if f.q.Ignore != nil && matches(f.q.Ignore, &frames[i]) {
+		if slices.ContainsFunc(f.q.Ignore, func(p *regexp.Regexp) bool { return matches(p, &frames[i]) }) {
 			m |= ignored
 		}
 		if slices.ContainsFunc(f.q.Modules, func(p string) bool { return matchModule(p, frames[i].Module) }) {

@@ -131,7 +131,9 @@ func TestListingsAreKept(t *testing.T) {
 		{Threads: []uint32{0}}, {Threads: []uint32{1}}, {Threads: []uint32{}}, {Sizes: &Interval{1, 9}},
 		{Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}},
 		{Modules: []string{"x"}},
-		{Focus: regexp.MustCompile("a")}, {Ignore: regexp.MustCompile("a")}, {Hide: regexp.MustCompile("a")},
+		{Focus: each("a")}, {Focus: each("a", "b")}, {Focus: each("a b")},
+		{Ignore: each("a")}, {Ignore: each("a", "b")},
+		{Hide: regexp.MustCompile("a")},
 		{Runtime: true}, {Rough: 1},
 	}
 	seen := make(map[string]int)

@@ -65,6 +65,14 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 	return m
 }
 
+// each returns patterns of a filter.
+func each(patterns ...string) (list []*regexp.Regexp) {
+	for _, p := range patterns {
+		list = append(list, regexp.MustCompile(p))
+	}
+	return list
+}
+
 // names returns the groups of a stack's visible frames, leaf to root; nil if the stack does not count.
 func (m *model) names(stack uint32) []Group {
 	list, ok := m.known[stack]
@@ -81,19 +89,22 @@ func (m *model) read(stack uint32) []Group {
 		by = ByLine
 	}
 	var list []Group
-	focus, ignore, module := m.q.Focus == nil, false, m.q.Modules == nil
+	focus := make([]bool, len(m.q.Focus)) // whether a frame matches, by pattern
+	ignore, module := false, m.q.Modules == nil
 	for _, f := range m.s.Frames(stack) {
 		has := func(re *regexp.Regexp) bool {
 			return re != nil && slices.ContainsFunc([]string{f.Function, f.Linkage, f.File, f.Module}, re.MatchString)
 		}
-		focus = focus || has(m.q.Focus)
-		ignore = ignore || has(m.q.Ignore)
+		for i, p := range m.q.Focus {
+			focus[i] = focus[i] || has(p)
+		}
+		ignore = ignore || slices.ContainsFunc(m.q.Ignore, has)
 		module = module || slices.ContainsFunc(m.q.Modules, func(p string) bool { return p == f.Module })
 		if !has(m.q.Hide) {
 			list = append(list, groupOf(by, &f))
 		}
 	}
-	if !focus || ignore || !module {
+	if slices.Contains(focus, false) || ignore || !module {
 		return nil
 	}
 	if len(list) == 0 {
@@ -340,10 +351,17 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 		q.Modules = []string{"/bin/app"}
 	}
 	patterns := []string{"^a$", "b|c", "x\\.c", "libwork", "^[defg]$", "."}
-	for _, p := range []**regexp.Regexp{&q.Focus, &q.Ignore, &q.Hide} {
-		if rng.IntN(5) == 0 {
-			*p = regexp.MustCompile(patterns[rng.IntN(len(patterns))])
+	some := func() string { return patterns[rng.IntN(len(patterns))] }
+	for _, p := range []*[]*regexp.Regexp{&q.Focus, &q.Ignore} {
+		switch rng.IntN(10) {
+		case 0:
+			*p = each(some())
+		case 1:
+			*p = each(some(), some())
 		}
+	}
+	if rng.IntN(5) == 0 {
+		q.Hide = regexp.MustCompile(some())
 	}
 	switch rng.IntN(4) {
 	case 0:

@@ -36,8 +36,9 @@ type Trim struct {
 	// allocated.
 	Nodes int
 	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If
-	// several groups have the name, the one with the most of the first metric is meant. The tree is the one below the
-	// path, with the node at its end as the root; without such a path, the root has nothing. A Sandwich ignores it.
+	// several groups have the name, the one with the most of the first metric that the path leads along is meant. The
+	// tree is the one below the path, with the node at its end as the root; without such a path, the root has nothing. A
+	// Sandwich ignores it.
 	Below []string
 	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
 	Selves bool
@@ -210,12 +211,9 @@ func (b *builder) explorer(trim Trim, values *Sums) *explorer {
 
 // run makes the outline of all items.
 func (x *explorer) run() (*Outline, error) {
-	root := branch{to: int32(len(x.items)), parent: -1, group: -1}
-	for _, name := range x.trim.Below {
-		var err error
-		if root, err = x.follow(root, name); err != nil {
-			return nil, err
-		}
+	root, err := x.find(branch{to: int32(len(x.items)), parent: -1, group: -1, number: -1}, x.trim.Below)
+	if err != nil {
+		return nil, err
 	}
 	root.parent, root.level = -1, 0
 	if m := x.b.n.a.Metrics[0]; m != OwnPeak && m != Recycling {
@@ -239,23 +237,80 @@ func (x *explorer) run() (*Outline, error) {
 	return x.out, w.ctx.Err()
 }
 
+// finder looks for the branch at the end of a path. It keeps what it has split: that can be done only once.
+type finder struct {
+	*explorer
+	watch
+	parts map[int32][]branch // by number of their branch
+}
+
+// find returns the branch at the end of a path of names. It has no items and no group if there is none.
+func (x *explorer) find(at branch, names []string) (branch, error) {
+	f := &finder{x, watch{ctx: x.b.n.a.ctx}, make(map[int32][]branch)}
+	if found, err := f.direct(at, names); err != nil || found.group >= 0 {
+		return found, err
+	}
+	for _, name := range names {
+		var err error
+		if at, err = f.follow(at, name); err != nil || at.group < 0 {
+			return at, err
+		}
+	}
+	return at, nil
+}
+
+// below returns the branches below another one.
+func (f *finder) below(at *branch) []branch {
+	parts, ok := f.parts[at.number]
+	if !ok {
+		_, parts = f.split(at)
+		f.parts[at.number] = parts
+	}
+	return parts
+}
+
+func (f *finder) named(p *branch, name string) bool {
+	g := &f.b.n.groups[p.group]
+	return g.Function != "" && name == g.Function || name == f.b.n.a.Text(g)
+}
+
+// direct follows a path of which each name is that of a branch directly below the one before. Of several branches with
+// a name, those that count most come first, but the rest of the path may be below another one.
+func (f *finder) direct(at branch, names []string) (branch, error) {
+	if len(names) == 0 {
+		return at, nil
+	}
+	if err := f.err(); err != nil {
+		return branch{group: -1}, err
+	}
+	var list branches
+	for _, p := range f.below(&at) {
+		if f.named(&p, names[0]) && !f.isZero(&p) {
+			list.push(p)
+		}
+	}
+	for len(list) > 0 {
+		if found, err := f.direct(list.pop(), names[1:]); err != nil || found.group >= 0 {
+			return found, err
+		}
+	}
+	return branch{group: -1}, nil
+}
+
 // follow returns the branch with a name that counts most: of those directly below another one or, if none of them has
-// it, of all below, since few users know what is above main. It has no items and no group if there is none.
-func (x *explorer) follow(at branch, name string) (branch, error) {
-	best, w := branch{group: -1}, watch{ctx: x.b.n.a.ctx}
+// it, of all below, since few users know what is above main.
+func (f *finder) follow(at branch, name string) (branch, error) {
+	best := branch{group: -1}
 	waiting := branches{at}
 	for direct := true; len(waiting) > 0 && (best.group < 0 || waiting[0].rank > best.rank); direct = false {
-		if err := w.err(); err != nil {
+		if err := f.err(); err != nil {
 			return best, err
 		}
 		from := waiting.pop()
-		_, parts := x.split(&from)
-		for _, p := range parts {
-			g := &x.b.n.groups[p.group]
-			named := g.Function != "" && name == g.Function || name == x.b.n.a.Text(g)
+		for _, p := range f.below(&from) {
 			switch {
-			case x.isZero(&p):
-			case !named:
+			case f.isZero(&p):
+			case !f.named(&p, name):
 				waiting.push(p)
 			case best.group < 0 || p.rank > best.rank:
 				best = p

@@ -155,6 +155,19 @@ func below(t *testing.T, rng *rand.Rand, s *Source, q *Query, shape Shape, full 
 	if g := got.Tree().Group; s.Text(&g) != s.Text(&last) {
 		t.Fatalf("%+v below %q: %+v", q, s.Text(&last), g)
 	}
+	// Functions alone lead along the path, too, whichever of those with a name has the rest of it.
+	functions := make([]string, len(path))
+	for i, g := range path {
+		functions[i] = g.Function
+	}
+	if !slices.Contains(functions, "") {
+		if got, err = Draw(t.Context(), s, q, shape, Trim{Below: functions}); err != nil {
+			t.Fatal(err)
+		}
+		if f := got.Tree().Function; f != last.Function {
+			t.Fatalf("%+v below %q: %q", q, functions, f)
+		}
+	}
 	nowhere, err := Draw(t.Context(), s, q, shape, Trim{Below: append(names, "nowhere")})
 	if err != nil {
 		t.Fatal(err)

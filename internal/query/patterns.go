@@ -7,7 +7,7 @@ import (
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
-// Pattern is a filter of call stacks that a user wrote: one of Focus, Ignore and Modules.
+// Pattern is a filter of call stacks that a user wrote: one of those of Focus, Ignore and Modules.
 type Pattern struct {
 	Flag, Text string
 	matches    func(f *profile.Frame) bool
@@ -15,13 +15,11 @@ type Pattern struct {
 
 // Patterns returns the filters of call stacks.
 func (q *Query) Patterns() (list []Pattern) {
-	if q.Focus != nil {
-		list = append(list, Pattern{"focus", q.Focus.String(),
-			func(f *profile.Frame) bool { return matches(q.Focus, f) }})
+	for _, r := range q.Focus {
+		list = append(list, Pattern{"focus", r.String(), func(f *profile.Frame) bool { return matches(r, f) }})
 	}
-	if q.Ignore != nil {
-		list = append(list, Pattern{"ignore", q.Ignore.String(),
-			func(f *profile.Frame) bool { return matches(q.Ignore, f) }})
+	for _, r := range q.Ignore {
+		list = append(list, Pattern{"ignore", r.String(), func(f *profile.Frame) bool { return matches(r, f) }})
 	}
 	for _, m := range q.Modules {
 		list = append(list, Pattern{"module", m, func(f *profile.Frame) bool { return matchModule(m, f.Module) }})

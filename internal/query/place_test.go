@@ -23,7 +23,7 @@ func TestFocusOnLine(t *testing.T) {
 			}
 		}
 		for _, pattern := range []string{`^x\.c:2$`, `x.c:2$`} {
-			q := &Query{By: ByFunction, Metrics: []Metric{Bytes}, Focus: regexp.MustCompile(pattern)}
+			q := &Query{By: ByFunction, Metrics: []Metric{Bytes}, Focus: each(pattern)}
 			l, err := List(t.Context(), s, q)
 			if err != nil {
 				t.Fatal(err)

@@ -25,10 +25,10 @@ type Query struct {
 	Regions []string
 
 	// Which call stacks count. Patterns are searched for in the names of functions, files and modules.
-	Modules []string       // stacks with a frame in one of these; see matchModule. nil: all
-	Focus   *regexp.Regexp // stacks with a frame that matches; nil: all
-	Ignore  *regexp.Regexp // except those with a frame that matches this
-	Hide    *regexp.Regexp // frames that are removed from the stacks; their callers get their values
+	Modules []string         // stacks with a frame in one of these; see matchModule. nil: all
+	Focus   []*regexp.Regexp // stacks with, for each of these, a frame that matches; at most MaxPatterns
+	Ignore  []*regexp.Regexp // except those with a frame that matches one of these
+	Hide    *regexp.Regexp   // frames that are removed from the stacks; their callers get their values
 
 	// Runtime counts what the runtime keeps as leaked, too, instead of in Answer.Runtime.
 	Runtime bool

@@ -3,7 +3,6 @@ package query
 import (
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/recording/atlas"
@@ -117,7 +116,7 @@ func BenchmarkRough(b *testing.B) {
 			return err
 		})
 	})
-	filter := Query{Focus: regexp.MustCompile("(?i)dict|list")}
+	filter := Query{Focus: each("(?i)dict|list")}
 	b.Run("curve-filter", func(b *testing.B) {
 		measure(b, func() error { _, err := CurveOf(b.Context(), s, &filter, nil); return err })
 	})

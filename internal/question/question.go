@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ type Question struct {
 	From, To         string // moments: "start" and "end" are the whole
 	Threads          []string
 	Regions, Modules []string
-	Sizes, Lifetimes string // ranges
-	Focus            string // this and the next two are regular expressions
-	Ignore, Hide     string
+	Sizes, Lifetimes string   // ranges
+	Focus            []string // this and the next two are regular expressions
+	Ignore, Hide     []string
 	By, At           string
 	Metrics          []string
 }
@@ -64,15 +63,19 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 	if out.Lifetimes, err = ParseRange(q.Lifetimes, humanize.ParseDuration); err != nil {
 		return nil, wrong("lifetime", err)
 	}
-	for _, p := range []struct {
-		name, text string
-		to         **regexp.Regexp
-	}{{"focus", q.Focus, &out.Focus}, {"ignore", q.Ignore, &out.Ignore}, {"hide", q.Hide, &out.Hide}} {
-		if p.text == "" {
-			continue
-		}
-		if *p.to, err = Pattern(p.text); err != nil {
-			return nil, wrong(p.name, err)
+	if out.Focus, err = compile("focus", q.Focus); err != nil {
+		return nil, err
+	}
+	if out.Ignore, err = compile("ignore", q.Ignore); err != nil {
+		return nil, err
+	}
+	hidden, err := compile("hide", q.Hide)
+	if err != nil {
+		return nil, err
+	}
+	if len(hidden) > 0 {
+		if out.Hide, err = Pattern(Either(q.Hide...)); err != nil {
+			return nil, wrong("hide", err)
 		}
 	}
 	return out, q.shape(out)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,10 +77,11 @@ func (d *dump) parse(word string) (err error) {
 			}
 		}
 	case "function":
-		if d.q.Focus, err = question.Pattern(value); err != nil {
+		focus, err := question.Pattern(value)
+		if err != nil {
 			return err
 		}
-		d.q.By = query.ByLine
+		d.q.Focus, d.q.By = []*regexp.Regexp{focus}, query.ByLine
 	case "size":
 		if d.q.Sizes, err = question.ParseRange(value, question.ParseSize); err != nil {
 			return fmt.Errorf("size=%s: %w", value, err)
@@ -136,7 +138,7 @@ func (d *dump) write(out *bytes.Buffer) error {
 		return err
 	}
 	if d.q.Focus != nil {
-		t.Rows = slices.DeleteFunc(t.Rows, func(row query.Row) bool { return !d.q.Focus.MatchString(row.Function) })
+		t.Rows = slices.DeleteFunc(t.Rows, func(row query.Row) bool { return !d.q.Focus[0].MatchString(row.Function) })
 	}
 	return view.Top(out, d.Source, t, d.o)
 }

@@ -65,6 +65,10 @@ test("text has a contrast of 4.5 on every background, curves and bars one of 3, 
       const got = contrast(mixed(ground ?? "", over ?? "", tint), mixed(text ?? "", over ?? "", tint));
       assert.ok(got >= 4.5, `names of marks in a range of colour ${range}, theme ${theme}: ${got.toFixed(2)}`);
     }
+    for (const part of ["live", "resident", "mapped", "stacks", "statics", "files", "own", "quiet"]) {
+      const got = contrast(all.get("panel")?.[theme] ?? "", all.get(part)?.[theme] ?? "");
+      assert.ok(got >= 4.5, `the name on the resident set's part ${part}, theme ${theme}: ${got.toFixed(2)}`);
+    }
     for (const bar of ["bar", "chosenbar"]) {
       const got = contrast(all.get("text")?.[theme] ?? "", all.get(bar)?.[theme] ?? "");
       assert.ok(got >= 4.5, `numbers on ${bar}, theme ${theme}: ${got.toFixed(2)}`);

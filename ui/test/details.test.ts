@@ -15,7 +15,7 @@ import { pickedOf } from "../src/model/picked.ts";
 import type { MetricName } from "../src/api.ts";
 import { home } from "../src/model/place.ts";
 import { Fault } from "../src/net/fault.ts";
-import { askDetails, askExcerpt, askMoreDetails } from "../src/net/details.ts";
+import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../src/net/details.ts";
 import { columns } from "./encode.mjs";
 
 function frame(name: string, kind: Kind = "", module = "/bin/server"): StackFrame {
@@ -42,12 +42,12 @@ test("runs of library frames are folded, and own ones stand out", () => {
   ];
   assert.equal(
     shown(known),
-    "[operator new · std:: 3 frames], Session::create!, boost::f(), main!, [start 2 frames]",
+    "[operator new · std:: 3 frames], Session::create!, [boost:: 1 frame], main!, [start 2 frames]",
   );
   assert.equal(
     shown(known, 1),
-    `operator new(unsigned long), ${known[1]?.name}!, `.replace("!", "") +
-      `${known[2]?.name}, Session::create!, boost::f(), main!, [start 2 frames]`,
+    `[operator new 1 frame], ${known[1]?.name}, [std:: 1 frame], ` +
+      "Session::create!, [boost:: 1 frame], main!, [start 2 frames]",
   );
   assert.equal(shown(known, -1, [6]).endsWith("main!, __libc_start_call_main, _start"), true);
   // Kinds that the server does not say are guessed of names.
@@ -116,7 +116,7 @@ test("what a place has picked", () => {
   assert.deepEqual(pickedOf(line), { kind: "line", file: "/a.c", line: 7 });
   assert.equal(pickedOf({ ...line, line: "x" }), undefined);
   assert.equal(pickedOf({ ...line, page: "flame" }), undefined);
-  assert.equal(isWhole({ focus: "x" }), true);
+  assert.equal(isWhole({ focus: ["x"] }), true);
   assert.equal(isWhole({ from: "1s" }), false);
   assert.equal(isWhole({}, "1s"), false);
 });
@@ -210,11 +210,12 @@ test("the lines around a place are asked for by the clean path of the file", asy
   const { ask, asked } = server({
     source: (query) => {
       assert.deepEqual([query.get("function"), query.get("line")], ["/src/t.cc", "22"]);
-      return { first: 19, text: ["a", "b"], pages: [{ note: "the file is newer" }] };
+      return { first: 19, text: ["a", "b"], pages: [{ newer: true, note: "its lines may have moved" }] };
     },
   });
   const excerpt = await askExcerpt(ask, "1", "/src/./t.cc", 22);
-  assert.deepEqual(excerpt, { file: "/src/./t.cc", first: 19, lines: ["a", "b"], note: "the file is newer" });
+  const text = { first: 19, lines: ["a", "b"] };
+  assert.deepEqual(excerpt, { file: "/src/./t.cc", ...text, newer: true, note: "its lines may have moved" });
   assert.deepEqual(asked, ["source"]);
   const unknown = async () => {
     throw new Fault("refused", "no call stack goes through it", "GET /api/v1/r/1/source, function");
@@ -222,11 +223,30 @@ test("the lines around a place are asked for by the clean path of the file", asy
   assert.equal(await askExcerpt(unknown, "1", "/none.c", 1), undefined);
 });
 
-test("threads are asked for with what is picked as the focus, in the place of another one", async () => {
-  const focuses: (string | null)[] = [];
+test("a function without a name is found by its offset, and its threads are not asked for", async () => {
+  const matched: (string | null)[] = [];
+  const group = { function: "", module: "/usr/bin/x", offset: "0x1f", file: "", line: 0 };
+  const ask = async (path: string) => {
+    const query = new URL(path, "http://x/").searchParams;
+    matched.push(query.get("match"));
+    const stacks = { frames: [], rows: [], total: {}, more: 0 };
+    const metrics = query.getAll("metric");
+    const total = Object.fromEntries(metrics.map((name) => [name, 5]));
+    return columns(query.get("by") === "stack" ? stacks : { rows: [{ group, total, self: total }], total, more: 0 });
+  };
+  const nameless: DetailsAsked = { picked: { kind: "function", name: "x+0x1f" }, filters: {}, metric: "peak" };
+  const found = await askDetails(ask, "1", nameless);
+  assert.deepEqual([found?.name, found?.total.peak], ["x+0x1f", 5]);
+  assert.deepEqual(matched, ["/^0x1f( |$)/", "/0x1f/"]);
+  const more = await askMoreDetails(ask, "1", nameless);
+  assert.deepEqual([more.of, more.threads.length, matched.length], ["unnamed", 0, 2]);
+});
+
+test("threads are asked for with what is picked as one more focus", async () => {
+  const focuses: string[][] = [];
   const { ask } = server({
     "top thread": (query) => {
-      focuses.push(query.get("focus"));
+      focuses.push(query.getAll("focus"));
       assert.deepEqual([query.get("metric"), query.get("at")], ["bytes", null]);
       return {
         more: 3,
@@ -241,11 +261,11 @@ test("threads are asked for with what is picked as the focus, in the place of an
     [more.more, more.whole, more.of, more.threads],
     [3, 40, "picked", [{ name: "thread 5", value: 10 }]],
   );
-  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: "x" }, metric: "mapped" });
-  assert.deepEqual([focused.of, focused.threads.length], ["unfocused", 1]);
+  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: ["x"] }, metric: "mapped" });
+  assert.deepEqual([focused.of, focused.threads.length], ["picked", 1]);
   const stack = { kind: "stack" as const, path: ["main", "g"], up: false };
   assert.equal((await askMoreDetails(ask, "1", { picked: stack, filters: {}, metric: "bytes" })).of, "function");
-  assert.deepEqual(focuses, ["^f\\(int\\)$", "^f\\(int\\)$", "^g$"]);
+  assert.deepEqual(focuses, [["^f\\(int\\)$"], ["x", "^f\\(int\\)$"], ["^g$"]]);
 });
 
 test("a folded function has numbers, and mappings are asked for of the whole run only", async () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandOf, diffCommandOf } from "../src/model/commands.ts";
+import { commandOf, diffCommandOf, type Values } from "../src/model/commands.ts";
 import type { Recording, Run } from "../src/model/answers.ts";
 import { filtersOf, literally, words } from "../src/model/filters.ts";
 import { placeOf, type Place } from "../src/model/place.ts";
+import { pathOf } from "../src/net/ask.ts";
 
 const place: Place = {
   ...placeOf("2"),
@@ -17,7 +18,7 @@ const place: Place = {
 
 test("filters are parameters", () => {
   assert.deepEqual(filtersOf(placeOf("2")), {});
-  assert.deepEqual(filtersOf(place), { from: "1s", thread: ["worker-*"], size: "1k..", ignore: "(?:a)|(?:^b$)" });
+  assert.deepEqual(filtersOf(place), { from: "1s", thread: ["worker-*"], size: "1k..", ignore: ["a", "^b$"] });
   const brushed = filtersOf(place, { begin: 2e9, end: 2.5e9 });
   assert.deepEqual([brushed.from, brushed.to], ["2s", "2.5s"]);
 });
@@ -30,6 +31,29 @@ test("each word can be removed", () => {
   );
   for (const { without } of list) assert.equal(words(without).length, list.length - 1);
   assert.deepEqual(list[3]?.without.ignore, ["^b$"]);
+});
+
+test("several of a filter are asked together, and each is a word", () => {
+  const several = { ...placeOf("2"), focus: ["f", "^g\\(int\\)$", "lib,so"], hide: ["a", "b"] };
+  const filters = filtersOf(several);
+  assert.deepEqual(filters, { focus: several.focus, hide: several.hide });
+  assert.equal(pathOf("2", "top", filters as Values), "r/2/top?focus=f&focus=%5Eg%5C%28int%5C%29%24&focus=lib%2Cso" +
+    "&hide=a&hide=b");
+  const run = { path: "r.htap", recordings: [{}] } as Run;
+  const flags = "--focus f --focus '^g\\(int\\)$' --focus lib,so --hide a --hide b";
+  assert.equal(commandOf(run, {} as Recording, "top", filters as Values), `heaptap top ${flags} r.htap`);
+  const list = words(several);
+  assert.deepEqual(list.map(({ kind, value }) => `${kind} ${value}`), [
+    "focus f", "focus g(int)", "focus lib,so", "hide a", "hide b",
+  ]);
+  assert.deepEqual(list[1]?.without.focus, ["f", "lib,so"]);
+});
+
+test("a word that has no effect on a page says so", () => {
+  const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
+  const idle = (page: Place["page"]) => words({ ...edited, page }).flatMap(({ kind, idle }) => (idle ? [kind] : []));
+  assert.deepEqual([idle("flame"), idle("tree")], [[], []]);
+  assert.deepEqual(idle("table"), ["recursion collapsed", "below"]);
 });
 
 test("a literal pattern matches its name only", () => {

@@ -5,7 +5,8 @@ import { Workshop, buffersOf, type Job, type Laid } from "../src/model/flame/job
 import { boxAt, layOut, nextReaching, notePlaces, rowOf, visitRow } from "../src/model/flame/layout.ts";
 import { search } from "../src/model/flame/search.ts";
 import { pathTo, treeOf, type Tree } from "../src/model/flame/tree.ts";
-import { anchorOf, between, clamp, lacking, markOf, viewOf, whole, zoomAt, zoomTo } from "../src/model/flame/view.ts";
+import { anchorOf, between, clamp, lacking, markOf, pinched } from "../src/model/flame/view.ts";
+import { viewOf, whole, zoomAt, zoomTo } from "../src/model/flame/view.ts";
 import { nextMatch, step } from "../src/model/flame/walk.ts";
 import { numbers, randomStacks, stacksOf, treeFrom } from "./flame-model.ts";
 
@@ -252,6 +253,30 @@ test("a zoom at the pointer leaves what is there in its place, and every view is
   }
   assert.equal(clamp({ left: 0, right: 1, top: 900 }, 500, 300).top, 200);
   assert.equal(clamp({ left: 0, right: 1, top: 90 }, 100, 300).top, 0);
+});
+
+test("two fingers keep what is between them, and zoom by how far apart they are", () => {
+  const next = numbers(9);
+  for (let i = 0; i < 300; i++) {
+    const width = 200 + next(1500);
+    const left = next(500) / 1000;
+    const view = { left, right: left + 0.01 + next(400) / 1000, top: next(900) };
+    const finger = () => ({ x: next(width), y: next(500) });
+    const [from, to] = [[finger(), finger()] as const, [finger(), finger()] as const];
+    const [a, b] = from;
+    const apart = ([one, other]: typeof from) => Math.hypot(one.x - other.x, one.y - other.y);
+    if (apart(from) < 10 || apart(to) < 10) continue;
+    const upwards = i % 2 === 1;
+    const now = pinched(view, width, from, to, upwards);
+    const span = now.right - now.left;
+    assert.ok(Math.abs(span - Math.min(1, ((view.right - view.left) * apart(from)) / apart(to))) < 1e-9);
+    const at = (v: typeof view, [one, other]: typeof from) => {
+      return v.left + ((one.x + other.x) / 2 / width) * (v.right - v.left);
+    };
+    assert.ok(Math.abs(at(now, to) - at(view, from)) < 1e-9, "what was between them still is");
+    const down = (a.y + b.y - to[0].y - to[1].y) / 2;
+    assert.ok(Math.abs(now.top - view.top - (upwards ? -down : down)) < 1e-9);
+  }
 });
 
 test("a zoom in motion begins and ends where it should, and what is in both views moves straight there", () => {

@@ -28,12 +28,14 @@ function contrast(a: string, b: string): number {
 
 test("text has a contrast of 4.5 on every frame, in both themes", () => {
   for (const dark of [false, true]) {
-    const { fills, faded, text, hatch } = palette(dark);
+    const { fills, faded, found, text, hatch } = palette(dark);
     assert.ok(fills.length > 60);
-    for (const fill of [...fills, ...faded]) {
+    for (const fill of [...fills, ...faded, found]) {
       assert.match(fill, /^#[0-9a-f]{6}$/);
       assert.ok(contrast(text, fill) >= 4.5, `${text} on ${fill}: ${contrast(text, fill)}`);
     }
+    const apart = (fill: string) => Math.hypot(...[0, 1, 2].map((i) => light(fill)[i]! - light(found)[i]!));
+    for (const fill of faded) assert.ok(apart(fill) > 0.25, `what matches stands out from ${fill}: ${apart(fill)}`);
     assert.ok(contrast(text, hatch[0]) >= 4.5, "what is written over hatching");
     assert.ok(contrast(...hatch) >= 1.8, "hatching can be seen");
   }

@@ -80,7 +80,7 @@ export function groups(
       Int32Array.from(rows, (row) => texts.push(of(row) ?? "") - 1),
       texts,
     );
-  const none = { row: new Int32Array(rows.length).fill(-1), of: { rows: 0 } };
+  const none = { row: new Int32Array(rows.length).fill(-1), of: { rows: 0, tid: [], min: [], max: [] } };
   const found: unknown = {
     rows: rows.length,
     by: column((row) => row.by ?? "function"),

@@ -70,10 +70,10 @@ test("the menu says what the command line has, and what only the picture does", 
   const list = frames.number(groups([{ function: "main" }, { function: "f(x)", module: "/lib/libx.so" }]));
   const transforms = transformsOf(frames, [...list], ["start"], "down");
   const does = new Map(transforms.map((t) => [t.id, t.does]));
-  assert.deepEqual(does.get("focus"), { ask: { parameter: "focus", values: ["^f\\(x\\)$"] } });
-  assert.deepEqual(does.get("ignore"), { ask: { parameter: "ignore", values: ["^f\\(x\\)$"] } });
-  assert.deepEqual(does.get("charge"), { ask: { parameter: "hide", values: ["^f\\(x\\)$"] } });
-  assert.deepEqual(does.get("below"), { ask: { parameter: "below", values: ["start", "main", "f(x)"] } });
+  assert.deepEqual(does.get("focus"), { ask: { focus: ["^f\\(x\\)$"] } });
+  assert.deepEqual(does.get("ignore"), { ask: { ignore: ["^f\\(x\\)$"] } });
+  assert.deepEqual(does.get("charge"), { ask: { hide: ["^f\\(x\\)$"] } });
+  assert.deepEqual(does.get("below"), { ask: { below: ["start", "main", "f(x)"] } });
   assert.deepEqual(does.get("drop"), { edit: { kind: "drop", path: ["start", "main", "f(x)"] } });
   assert.deepEqual(does.get("merge"), { edit: { kind: "merge", path: ["start", "main", "f(x)"] } });
   assert.deepEqual(does.get("recursion"), { edit: { kind: "recursion", of: "f(x)" } });
@@ -85,7 +85,7 @@ test("the menu says what the command line has, and what only the picture does", 
   const y = "/x/y.so";
   const [file, code] = frames.number(groups([{ by: "module", module: y }, { module: y, offset: "0x1" }]));
   const first = (frame: number) => transformsOf(frames, [frame], [], "down")[0];
-  assert.deepEqual(first(file!)?.does, { ask: { parameter: "module", values: ["/x/y.so"] } });
+  assert.deepEqual(first(file!)?.does, { ask: { focus: ["^/x/y\\.so$"] } });
   assert.equal(first(code!)?.id, "merge", "a function without a name is no pattern");
 });
 

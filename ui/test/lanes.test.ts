@@ -49,6 +49,23 @@ test("the newest task of a lane wins; other lanes go on", async () => {
   assert.deepEqual(await background, { value: "slow" });
 });
 
+test("a request that an older one has overtaken is sent again, a few times", async () => {
+  const superseded = { error: "superseded", what: "a newer request of the same lane came in", do: "use its answer" };
+  let refused = 2;
+  const { client, calls } = await connect(() => (refused-- > 0 ? json(superseded, 499) : json("there")));
+  const view = client.lane("view/tree");
+  assert.deepEqual(await view.run((ask) => ask("fresh")), { value: "there" });
+  assert.equal(calls.length, 3);
+  refused = 9;
+  const fault = faultIn(await view.run((ask) => ask("fresh")));
+  assert.deepEqual([fault.kind, fault.retriable, calls.length], ["replaced", true, 6]);
+  refused = 1;
+  const old = view.run((ask) => ask("old"));
+  view.cancel();
+  assert.equal(await old, undefined, "what was replaced here stays so");
+  assert.equal(calls.length, 7);
+});
+
 test("a task that was replaced between two questions asks no second one", async () => {
   const { client, calls } = await connect(({ url }) => json(url));
   const view = client.lane("view/tree");

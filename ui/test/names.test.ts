@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { base, location, shorten, visible } from "../src/model/names.ts";
+import { base, location, offsetOf, shorten, visible } from "../src/model/names.ts";
 
 test("what would act is shown", () => {
   for (const [name, want] of [
@@ -43,4 +43,12 @@ test("places in source code", () => {
   assert.equal(location("/src/session.cc", 88), "session.cc:88");
   assert.equal(location("session.cc", 0), "session.cc");
   assert.equal(location("", 5), "");
+});
+
+test("the offsets of functions without a name", () => {
+  assert.equal(offsetOf("python3.11+0x4fea6a"), "0x4fea6a");
+  assert.equal(offsetOf("0x4fea6a /usr/bin/python3.11"), "0x4fea6a");
+  for (const name of ["operator+", "f", "0xyz", "std::plus<int>::operator+(0x1f)", "a b+0x1f"]) {
+    assert.equal(offsetOf(name), undefined);
+  }
 });

@@ -1,30 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { About, Insights, Memory, Report, Rise as RiseAnswer, Top } from "../src/api.ts";
+import type { About, Insights, Report, Top } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
 import {
   around,
-  explanation,
-  isFlat,
   metricPart,
   mostMetric,
   mostMetrics,
   nextMetric,
   partOf,
   placeOfInsight,
-  placeOfPart,
-  readAt,
-  residentKinds,
-  residentInWords,
-  residentMeanings,
-  residentMoment,
-  residentOf,
-  riseTitle,
-  signed,
-  waterfall,
   wholeProcess,
   wholeRun,
-  type Rise,
 } from "../src/model/overview.ts";
 import { formatPlace, placeOf } from "../src/model/place.ts";
 import {
@@ -33,102 +20,11 @@ import {
   mostOf,
   mostQuestion,
   placesQuestion,
-  residentOfMemory,
-  riseQuestion,
 } from "../src/net/overview.ts";
 import { columns } from "./encode.mjs";
 
-/** Numbers from 0 to 1, the same in every run. */
-function random(seed: number): () => number {
-  let state = seed + 1;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
-
-const code = { name: "f", file: "/src/f.cc", line: 8, module: "/bin/x" };
-
-function riseOf(begin: number, changes: number[], grown = 0, shrunk = 0): Rise {
-  const end = changes.reduce((sum, n) => sum + n, begin + grown - shrunk);
-  const rows = changes.map((bytes) => ({ code, bytes, blocks: 1 }));
-  return { beginNs: 0, endNs: 1e9, begin, end, rows, others: { groups: grown || shrunk ? 3 : 0, grown, shrunk } };
-}
-
-test("a waterfall adds up, whatever grew and shrank", () => {
-  const rng = random(7);
-  let cuts = 0;
-  for (let i = 0; i < 500; i++) {
-    const begin = Math.floor(rng() * 1e6);
-    const up = Array.from({ length: Math.floor(rng() * 5) }, () => 1 + Math.floor(rng() * 1e5));
-    const down = rng() < 0.5 ? [] : [-Math.floor(rng() * (begin / 4))];
-    const rise = riseOf(begin, [...up.sort((a, b) => b - a), ...down], Math.floor(rng() * 100), Math.floor(rng() * 50));
-    const { bars, cut } = waterfall(rise);
-    if (cut) cuts++;
-    assert.deepEqual([bars[0]?.kind, bars.at(-1)?.kind], ["begin", "end"]);
-    // The bars tell the levels: each begins where the one before ended.
-    const first = bars[0]?.to ?? 0;
-    let at = first;
-    let level = rise.begin;
-    for (const bar of bars.slice(1, -1)) {
-      assert.ok(bar.from >= -1e-9 && bar.to <= 1 + 1e-9 && bar.from <= bar.to, JSON.stringify(bar));
-      const [start, end] = bar.bytes < 0 ? [bar.to, bar.from] : [bar.from, bar.to];
-      assert.ok(Math.abs(start - at) < 1e-9, `${start} does not follow ${at}`);
-      at = end;
-      level += bar.bytes;
-    }
-    assert.equal(level, rise.end);
-    assert.ok(Math.abs((bars.at(-1)?.to ?? 0) - at) < 1e-9);
-    assert.ok(Math.max(...bars.map(({ to }) => to)) > 0.999 || rise.begin + rise.end === 0);
-  }
-  assert.ok(cuts > 20 && cuts < 480, `${cuts} axes are cut`);
-});
-
-test("an axis is cut only if the changes are small beside the levels", () => {
-  assert.equal(waterfall(riseOf(0, [10])).cut, false);
-  assert.equal(waterfall(riseOf(1000, [1000])).cut, false);
-  assert.equal(waterfall(riseOf(1000, [10])).cut, true);
-  assert.equal(waterfall(riseOf(0, [])).bars.length, 2);
-  assert.equal(waterfall(riseOf(1000, [10])).bars.every(({ to }) => to >= 0 && to <= 1), true);
-});
-
-test("what is flat is not explained", () => {
-  assert.equal(isFlat(riseOf(30_000_000, [15])), true);
-  assert.equal(isFlat(riseOf(30_000_000, [])), true);
-  assert.equal(isFlat(riseOf(0, [])), true);
-  assert.equal(isFlat(riseOf(0, [15])), false);
-  assert.equal(isFlat(riseOf(1000, [15])), false);
-  // Much came, and as much went.
-  assert.equal(isFlat(riseOf(30_000_000, [5_000_000, -5_000_000])), false);
-  assert.equal(isFlat(riseOf(30_000_000, [], 5_000_000, 5_000_000)), false);
-  const titles = [riseOf(0, [15]), riseOf(90, [-15]), riseOf(90_000, [15]), undefined].map((r) => riseTitle(r, true));
-  assert.deepEqual(titles, ["Explain this rise", "Explain this fall", "What changed", "Explain this rise"]);
-  assert.equal(riseTitle(riseOf(0, [15]), false), "What rose to the peak");
-});
-
-test("the moment of the resident set: the cursor in the range, else the end of the range", () => {
-  const run = { begin: 0, end: 10e9, peak: 4e9, marks: new Map() };
-  const show = (at: string | undefined, range: { from?: string; to?: string }) => {
-    const { title, at: asked } = residentMoment(at, range, run);
-    return [title, asked];
-  };
-  assert.deepEqual(show(undefined, {}), ["at its most", undefined]);
-  assert.deepEqual(show("1.5s", {}), ["at 1.500 s", "1.5s"]);
-  assert.deepEqual(show("peak", {}), ["at the live peak, 4.000 s", "peak"]);
-  assert.deepEqual(show("2s", { from: "1s", to: "3s" }), ["at 2.000 s", "2s"]);
-  for (const outside of ["0.5s", "3.5s", undefined]) {
-    assert.deepEqual(show(outside, { from: "1s", to: "3s" }), ["at the end of the range, 3.000 s", "3s"]);
-  }
-  assert.deepEqual(show("0.5s", { from: "1s" }), ["at the end of the range, 10.000 s", "end"]);
-  assert.deepEqual(show("11s", { from: "1s" }), ["at 11.000 s", "11s"]); // a run that goes on
-  assert.deepEqual(show("a mark", { from: "1s" }), ["at a mark", "a mark"]);
-  assert.equal(readAt(965_400_000, undefined), "read at 0.965 s");
-  assert.equal(readAt(965_400_000, 965_100_000), "read at 0.965 s");
-  assert.equal(readAt(965_400_000, 970_000_000), "the nearest reading: 0.965 s");
-});
-
 test("what ignores the range and the filters says so", () => {
-  const notes = [{}, { from: "1s" }, { focus: "f" }, { to: "1s", thread: ["a"] }].map((f) => [
+  const notes = [{}, { from: "1s" }, { focus: ["f"] }, { to: "1s", thread: ["a"] }].map((f) => [
     wholeRun(f),
     wholeProcess(f),
   ]);
@@ -138,119 +34,6 @@ test("what ignores the range and the filters says so", () => {
     ["of the whole run: the filters do not apply", "of the whole process: the filters do not apply"],
     ["of the whole run: the range and the filters do not apply", "of the whole process: the filters do not apply"],
   ]);
-});
-
-test("parts of the resident set lead to what they consist of", () => {
-  const of = [
-    { name: "store", hint: "", bytes: 9, function: true, file: "x.c", line: 7 },
-    { name: "Python's own pools", hint: "record", bytes: 1, function: false, file: "", line: 0 },
-  ];
-  const parts = new Map([["live", 10], ["slack", 10], ["mapped", 10]]);
-  const resident = residentOf(1.5e9, 30, parts, new Map([["mapped", of]]));
-  const [live, slack, mapped] = resident.parts;
-  assert.ok(live && slack && mapped);
-  const place = (part: typeof live, one?: (typeof of)[number]) => {
-    const found = placeOfPart("a", resident, part, one);
-    return found && formatPlace(found);
-  };
-  assert.equal(place(live), "/?recording=a&page=flame&to=1.5s&metric=live");
-  assert.equal(place(slack), undefined);
-  assert.equal(place(mapped), "/?recording=a&page=table&metric=mapped-resident");
-  assert.equal(place(mapped, of[0]), "/?recording=a&page=table&metric=mapped-resident&picked=store");
-  assert.equal(place(mapped, of[1]), undefined);
-  assert.deepEqual(Object.keys(residentMeanings), residentKinds);
-});
-
-test("how much of a rise is named", () => {
-  const text = (rise: Rise) => explanation(rise, waterfall(rise).explained);
-  assert.equal(text(riseOf(0, [80], 20)), "80.0 % from one place");
-  assert.equal(text(riseOf(0, [80, 16], 5, 1)), "96.0 % from 2 places");
-  assert.equal(text(riseOf(0, [80, 20])), "all from 2 places");
-  assert.equal(text(riseOf(0, [80], 0, 60)), "one place changed most");
-  assert.equal(text(riseOf(100, [-80], 0, 20)), "80.0 % from one place");
-  assert.equal(text(riseOf(5, [])), "");
-  assert.deepEqual([signed(2048), signed(-2048), signed(0)], ["+2.00 KiB", "−2.00 KiB", "±0 B"]);
-});
-
-test("the parts of a resident set add up: what has no name is rest", () => {
-  const rng = random(3);
-  for (let i = 0; i < 200; i++) {
-    const parts = new Map<string, number>();
-    let sum = 0;
-    for (const kind of [...residentKinds, "unheard-of"]) {
-      if (rng() < 0.3) continue;
-      const n = Math.floor(rng() * 1e9);
-      parts.set(kind, n);
-      sum += n;
-    }
-    const resident = residentOf(5, sum, parts);
-    assert.equal(resident.parts.reduce((all, { bytes }) => all + bytes, 0), sum);
-    const kinds = resident.parts.map(({ kind }) => residentKinds.indexOf(kind));
-    assert.deepEqual(kinds, [...kinds].sort((a, b) => a - b));
-    for (const { kind, bytes } of resident.parts) {
-      assert.ok(bytes > 0 && (kind === "rest" || bytes === parts.get(kind)));
-    }
-  }
-});
-
-test("a resident set much larger than the live blocks is explained by its largest part", () => {
-  const words = (parts: Record<string, number>) => {
-    const all = Object.values(parts).reduce((sum, n) => sum + n, 0);
-    return residentInWords(residentOf(0, all, new Map(Object.entries(parts))));
-  };
-  assert.match(words({ live: 100, slack: 150, mapped: 90, files: 10 }), /^3.50 times .* free in the .*: freed/);
-  assert.match(words({ live: 100, slack: 10, mapped: 90 }), /^2.00 times .* mapped by the program: /);
-  assert.equal(words({ live: 100, slack: 49 }), "");
-  assert.equal(words({ slack: 49 }), "");
-  assert.equal(words({ live: 100 }), "");
-});
-
-test("the resident set of an answer", () => {
-  const memory = {
-    time_ns: 3e9,
-    resident_bytes: 100,
-    parts: [
-      { kind: "live", resident_bytes: 40, size_bytes: 50 },
-      { kind: "mapped", resident_bytes: 50, size_bytes: 50 },
-      { kind: "rest", resident_bytes: 10, size_bytes: 0 },
-    ],
-    mappings: [
-      { heap: "Python's own pools", hint: "record", stack: 4, resident_bytes: 30 },
-      { heap: "", hint: "", stack: 5, resident_bytes: 15 },
-      { heap: "", hint: "", stack: 0, resident_bytes: 5 },
-      { heap: "", hint: "", stack: 0, resident_bytes: 0 },
-    ],
-    files: [{ file: "", resident_bytes: 3 }],
-    frames: [
-      { function: "", file: "", line: 0, module: "/lib/x.so", offset: "0x1" },
-      { function: "store", file: "x.c", line: 7, module: "/bin/x", offset: "0x2" },
-    ],
-  };
-  const read = (of: object) => {
-    const message = columns(of) as { answer: { mappings: { columns: Record<string, unknown> } } };
-    message.answer.mappings.columns["frames"] = { path: [2, 2, 0, 0] };
-    const paths = { rows: 3, columns: { parent: [-1, 0, 1], frame: [-1, 1, 0] } };
-    return residentOfMemory(decode<Memory>({ ...message, paths }).answer);
-  };
-  const found = read(memory);
-  assert.equal(found?.bytes, 100);
-  assert.deepEqual(
-    found?.parts.map(({ kind, bytes }) => [kind, bytes]),
-    [
-      ["live", 40],
-      ["mapped", 50],
-      ["rest", 10],
-    ],
-  );
-  assert.deepEqual(
-    found?.parts[1]?.of.map(({ name, bytes, function: is, file, line }) => [name, bytes, is, file, line]),
-    [
-      ["Python's own pools", 30, false, "", 0],
-      ["store", 15, true, "x.c", 7],
-      ["several call stacks", 5, false, "", 0],
-    ],
-  );
-  assert.equal(read({ ...memory, time_ns: null }), undefined);
 });
 
 test("sentences: their values are written as everywhere on the page, and lead to the evidence", () => {
@@ -301,39 +84,11 @@ test("sentences: their values are written as everywhere on the page, and lead to
   assert.deepEqual(partOf("so", 0, ""), { text: "so" });
 });
 
-test("the rise of an answer", () => {
-  const answer = {
-    range: { begin_ns: 1e9, span_ns: 2e9 },
-    begin_bytes: 100,
-    end_bytes: 90,
-    rows: [
-      { function: "f", file: "/f.cc", line: 3, module: "/bin/x", bytes: 20, blocks: 2 },
-      { function: "h", file: "", line: 0, module: "/bin/x", bytes: 8, blocks: 1 },
-      { function: "f", file: "/f.cc", line: 3, module: "/bin/x", bytes: -4, blocks: 1 },
-      { function: "g", file: "", line: 0, module: "/bin/x", bytes: -44, blocks: -1 },
-    ],
-    others: { groups: 4, grown_bytes: 12, shrunk_bytes: 2 },
-  };
-  const question = riseQuestion({ from: "1s" }, true);
-  assert.deepEqual(question.parameters, { from: "1s", limit: 8, rough: "pixel" });
-  const rise = question.read(decode<RiseAnswer>(columns(answer)).answer);
-  assert.deepEqual([rise.beginNs, rise.endNs, rise.begin, rise.end], [1e9, 3e9, 100, 90]);
-  assert.deepEqual(
-    rise.rows.map(({ code: c, bytes }) => [c.name, c.line, bytes]),
-    [
-      ["f", 3, 16],
-      ["h", 0, 8],
-      ["g", 0, -44],
-    ],
-  );
-  assert.equal(waterfall(rise).bars.length, 6);
-});
-
 test("the functions with the most: the metric sorts, library frames are folded unless they are wanted", () => {
-  const question = mostQuestion("bytes", { hide: "x" }, false, true);
+  const question = mostQuestion("bytes", { hide: ["x"] }, false, true);
   assert.deepEqual(question.parameters.metric?.slice(0, 2), ["bytes", "peak"]);
   assert.ok(!question.parameters.metric?.includes("leaked") && question.parameters.rough === "pixel");
-  assert.deepEqual([question.parameters.hide, question.parameters.fold], ["x", true]);
+  assert.deepEqual([question.parameters.hide, question.parameters.fold], [["x"], true]);
   assert.equal(mostQuestion("leaked", {}, true, false).parameters.fold, undefined);
   const group = (name: string, offset = "", unknown = false) => {
     return { unknown, function: name, module: "/bin/x", offset, file: "", line: 0 };

@@ -308,8 +308,58 @@ const tests = {
     await page.keyboard.press("ArrowLeft");
     await shows(page, ["f0", "f1"]);
     await page.getByText("f1", { exact: true }).click({ button: "right" });
-    await item("Charge to the callers").click();
+    await item("Charge f1 to its callers").click();
     await until("the filter", () => new URL(page.url()).searchParams.get("hide") === "^f1$" || page.url());
+    // The next filter is one more word; each is removed by itself.
+    for (const name of ["f2", "f3"]) {
+      await page.getByText(name, { exact: true }).first().click({ button: "right" });
+      await item(`Focus on ${name}`).click();
+    }
+    const focus = () => new URL(page.url()).searchParams.getAll("focus").join();
+    await until("both", () => focus() === "^f2$,^f3$" || page.url());
+    await until("both are asked", () => asked.some((url) => /^top.*focus=%5Ef2%24&focus=%5Ef3%24/.test(url)) || asked);
+    await page.getByRole("button", { name: "focus f2" }).click();
+    await until("one is removed", () => focus() === "^f3$" || page.url());
+    await page.close();
+  },
+
+  async "opened rows are asked as they are shown: without the frames that are folded"() {
+    const page = await open("page=table");
+    await page.getByRole("treegrid").focus();
+    await page.keyboard.press("ArrowRight");
+    await shows(page, ["f0", "callers", "caller"]);
+    const folds = () => asked.filter((url) => url.startsWith("tree")).map((url) => /fold=true/.test(url)).join();
+    await until("folded", () => folds() === "true" || folds());
+    asked.length = 0;
+    await page.getByRole("button", { name: "library functions folded" }).click();
+    await until("unfolded", () => folds() === "false" || folds());
+    await page.close();
+  },
+
+  async "nodes of the tree are merged, dropped and collapsed, and each is undone by itself"() {
+    const page = await open("page=tree");
+    const item = (name) => page.getByRole("menuitem", { name });
+    const menu = (name) => page.getByText(name, { exact: true }).first().click({ button: "right" });
+    await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
+    await menu("inner");
+    await item("Merge into its caller").click();
+    await shows(page, ["all", "main", "hot", "leaf", "cold"]);
+    await menu("cold");
+    await item("Drop this subtree").click();
+    await shows(page, ["all", "main", "hot", "leaf"]);
+    const value = (i) => page.locator("[role=row][data-row]").nth(i).locator(".number").first().textContent();
+    await until("what is dropped counts nowhere", async () => (await value(0)) === "700" || value(0));
+    await page.screenshot({ path: join(pictures, "tree-edited.png") });
+    await page.getByRole("button", { name: "merged inner" }).click();
+    await shows(page, ["all", "main", "hot", "inner", "leaf"]);
+    await page.getByRole("button", { name: "dropped cold" }).click();
+    await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
+    await menu("hot");
+    await item("Collapse library server").click();
+    await shows(page, ["all", "server"]);
+    assert.match(page.url(), /collapse=module\+\/bin\/server/);
+    await page.goBack();
+    await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
     await page.close();
   },
 

@@ -170,9 +170,12 @@ test("an answer becomes a sheet", () => {
   const missing = of({ ...answer, text: null, pages: [page({ source: "", note: "not found" })] });
   assert.deepEqual([missing?.found, missing?.text, missing?.note], [undefined, undefined, "not found"]);
   assert.equal(of({ ...answer, pages: [] }), undefined);
-  assert.deepEqual(sourceQuestion({ from: "1s" }, "/a.cc", ["peak"], "peak").parameters, {
-    from: "1s", function: "/a.cc", metric: ["peak"], calls: true, limit: 1, at: "peak",
+  const asked = { from: "1s", function: "/a.cc", calls: true, limit: 1 };
+  assert.deepEqual(sourceQuestion({ from: "1s" }, "/a.cc", ["live"], "peak").parameters, {
+    ...asked, metric: ["live"], at: "peak",
   });
+  const { parameters } = sourceQuestion({ from: "1s" }, "/a.cc", ["peak"], "peak");
+  assert.deepEqual(parameters, { ...asked, metric: ["peak"] });
 });
 
 test("files are listed once, whatever their paths look like, and functions by name", async () => {
@@ -189,7 +192,7 @@ test("files are listed once, whatever their paths look like, and functions by na
     asked.push(path);
     return columns(
       path.includes("by=file")
-        ? rows([{ file: "./a/../a.c" }, { file: "" }, { file: "a.c" }, { file: "/src/b.c" }])
+        ? rows([{ file: "./a/../a.c", kind: "library" }, { file: "" }, { file: "a.c" }, { file: "/src/b.c" }])
         : rows([{ function: "f" }, { function: "" }, { function: "_start" }, { function: "g", kind: "library" }]),
     );
   };

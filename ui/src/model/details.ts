@@ -1,6 +1,7 @@
 // What the right side says about what the reader has picked: a function, a call stack or a line.
 import type { MetricName } from "../api.ts";
 import type { Filters } from "./filters.ts";
+import { plural } from "./format.ts";
 import { metricOf, type Unit } from "./metrics.ts";
 import type { Picked } from "./picked.ts";
 
@@ -47,8 +48,8 @@ export interface MoreDetails {
   threads: readonly { name: string; value: number }[];
   /** What all threads have together. */
   whole: number;
-  /** What the threads are of, where a selection, which has one focus, cannot tell just what is picked. */
-  of: "picked" | "function" | "unfocused";
+  /** What the threads are of: a call stack cannot be told from others through its last function. */
+  of: "picked" | "function" | "unnamed";
   /** Threads that are not listed. */
   more: number;
 }
@@ -58,6 +59,8 @@ export interface Excerpt {
   file: string;
   first: number;
   lines: readonly string[];
+  /** The file was changed after the program was recorded. */
+  newer: boolean;
   /** What is wrong with the text; empty if nothing is. */
   note: string;
 }
@@ -152,7 +155,7 @@ export type Fold =
   | { kind: "fold"; index: number; label: string; frames: readonly StackFrame[] };
 
 /**
- * Folds runs of frames that are not the user's. Single frames stay, and so does what is picked; a stack of nothing else
+ * Folds runs of frames that are not the user's, also those of one frame. What is picked stays; a stack of nothing else
  * is not folded.
  * @param open the indexes of the runs that are shown
  */
@@ -165,7 +168,7 @@ export function fold(stack: readonly StackFrame[], at = -1, open: ReadonlySet<nu
   for (let i = 0; i < stack.length; ) {
     let end = i;
     while (foldable && end < stack.length && !shown[end]) end++;
-    if (end - i > 1 && !open.has(i)) {
+    if (end > i && !open.has(i)) {
       const frames = stack.slice(i, end);
       list.push({ kind: "fold", index: i, label: labelOf(frames, kinds.slice(i, end)), frames });
       i = end;
@@ -180,7 +183,7 @@ export function fold(stack: readonly StackFrame[], at = -1, open: ReadonlySet<nu
   return list;
 }
 
-/** What a folded run is: "operator new · std:: 3 frames". */
+/** What a folded run is: "operator new · std:: 3 frames", "std:: 1 frame". */
 function labelOf(frames: readonly StackFrame[], kinds: readonly Kind[]): string {
   const families: string[] = [];
   frames.forEach((frame, i) => {
@@ -188,7 +191,7 @@ function labelOf(frames: readonly StackFrame[], kinds: readonly Kind[]): string 
     if (!families.includes(family)) families.push(family);
   });
   const few = families.length > 3 ? [...families.slice(0, 2), "…"] : families;
-  return `${few.join(" · ")} ${frames.length} frames`;
+  return `${few.join(" · ")} ${plural(frames.length, "frame")}`;
 }
 
 /** The namespace of a name, or the name without its parameters. */

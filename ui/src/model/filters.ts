@@ -19,23 +19,14 @@ export function filtersOf(place: Place, brush?: Span): Filters {
   const to = brush ? timeText(brush.end) : place.to;
   if (from !== undefined) filters.from = from;
   if (to !== undefined) filters.to = to;
-  for (const name of ["thread", "region", "module"] as const) {
+  for (const name of ["thread", "region", "module", "focus", "ignore", "hide"] as const) {
     if (place[name].length > 0) filters[name] = [...place[name]];
   }
   for (const name of ["size", "lifetime"] as const) {
     const value = place[name];
     if (value !== undefined) filters[name] = value;
   }
-  const focus = place.focus.at(-1);
-  if (focus !== undefined) filters.focus = focus;
-  if (place.ignore.length > 0) filters.ignore = either(place.ignore);
-  if (place.hide.length > 0) filters.hide = either(place.hide);
   return filters;
-}
-
-/** A pattern that matches what one of several matches. */
-function either(patterns: readonly string[]): string {
-  return patterns.length === 1 ? (patterns[0] ?? "") : patterns.map((p) => `(?:${p})`).join("|");
 }
 
 /** A regular expression that matches a name and nothing else, as Go reads it. */
@@ -47,32 +38,41 @@ export function literally(name: string): string {
 export interface Word {
   kind: string;
   value: string;
+  /** It has no effect on this page. */
+  idle: boolean;
   without: Place;
 }
+
+/** Pages that show call trees: what changes one has no effect elsewhere. */
+export const treePages: readonly Place["page"][] = ["flame", "tree"];
 
 /** All filters in force, in the order in which they are listed. */
 export function words(place: Place): Word[] {
   const found: Word[] = [];
+  const add = (kind: string, value: string, without: Place, idle = false) =>
+    void found.push({ kind, value, idle, without });
+  const noTree = !treePages.includes(place.page);
   if (place.from !== undefined || place.to !== undefined) {
     const value = `${shortTime(place.from ?? "start")} – ${shortTime(place.to ?? "end")}`;
-    found.push({ kind: "time", value, without: { ...place, from: undefined, to: undefined } });
+    add("time", value, { ...place, from: undefined, to: undefined });
   }
   if (place.at !== undefined) {
-    found.push({ kind: "live at", value: shortTime(place.at), without: { ...place, at: undefined } });
+    add("live at", shortTime(place.at), { ...place, at: undefined });
   }
   for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
     place[name].forEach((text, i) => {
       const without = { ...place, [name]: place[name].filter((_, n) => n !== i) };
       const edit = name === "collapse" ? parseEdit(text) : undefined;
-      found.push({ ...(edit ? wordsOf(edit) : { kind: name, value: readable(text) }), without });
+      const { kind, value } = edit ? wordsOf(edit) : { kind: name, value: readable(text) };
+      add(kind, value, without, name === "collapse" && noTree);
     });
   }
   for (const name of ["size", "lifetime"] as const) {
     const value = place[name];
-    if (value !== undefined) found.push({ kind: name, value, without: { ...place, [name]: undefined } });
+    if (value !== undefined) add(name, value, { ...place, [name]: undefined });
   }
   if (place.below.length > 0) {
-    found.push({ kind: "below", value: place.below.join(" › "), without: { ...place, below: [] } });
+    add("below", place.below.join(" › "), { ...place, below: [] }, noTree);
   }
   return found;
 }

@@ -200,7 +200,7 @@ export class Group {
     const name =
       this.by === "module" ? this.module
       : this.by === "file" ? this.file
-      : this.by === "stack" ? this.headline?.name ?? ""
+      : this.by === "stack" ? (this.headline?.named ? this.headline.name : "")
       : this.function;
     return name === "" ? undefined : literally(name);
   }

@@ -1,6 +1,14 @@
 // Names of functions, files and programs come from anyone. Here they become text that shows what they contain and
 // cannot disturb what stands beside it; the components show it as text, in a <bdi>.
 
+/**
+ * The offset of a function without a name, as it is shown: 0x4fea6a of python3.11+0x4fea6a, and of
+ * "0x4fea6a /usr/bin/python3.11"; undefined: it has a name.
+ */
+export function offsetOf(name: string): string | undefined {
+  return /^(?:[^\s+]*\+)?(0x[0-9a-f]+)(?: \S*)?$/.exec(name)?.[1];
+}
+
 /** Characters that would act instead of being shown: controls, and marks that change the direction of text. */
 const acting = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 

@@ -1,8 +1,9 @@
 // What can be done with a row, as changes of the place: the same for rows of all pages.
-import type { Filters } from "./filters.ts";
+import { treePages, type Filters } from "./filters.ts";
 import type { Frame, Group } from "./group.ts";
 import type { Action } from "./keys.ts";
 import type { Place } from "./place.ts";
+import { changeOf, transformsOf, type Transform } from "./transforms.ts";
 
 const rows = { section: "Rows" } as const;
 
@@ -17,6 +18,7 @@ export const rowsActions: readonly Action[] = [
 
 export interface RowAction {
   label: string;
+  hint?: string;
   change: Partial<Place>;
 }
 
@@ -40,41 +42,50 @@ export function pickedOf({ group, names }: Subject): string[] {
 
 /** The changes of the place that a row offers. */
 export function rowActions(place: Place, subject: Subject): RowAction[] {
-  const { group, path } = subject;
+  const { group } = subject;
   const found: RowAction[] = [];
-  const add = (label: string, change: Partial<Place>) => found.push({ label, change });
-  const one = oneOf(place, group);
+  const add = (label: string, change: Partial<Place>, hint = "") =>
+    found.push({ label, change, ...(hint && { hint }) });
   const picked = pickedOf(subject);
-  const { pattern } = group;
+  const all = transforms(subject);
+  const focus = all.find(({ id }) => id === "focus");
+  const one = focus && changeOf(place, focus);
   if (one) add("Open in the flame graph", { page: "flame", ...one, picked });
   if (one && place.page !== "tree") add("Open in the tree", { page: "tree", ...one, below: [], picked });
   const source = sourceOf(group);
   if (source) add("Open the source", { page: "source", ...source, picked });
-  if (one) add(`Count only this ${kindOf(group)}`, one);
-  if (pattern !== undefined) {
-    add("Leave out what passes here", { ignore: [...place.ignore, pattern] });
-    add("Charge to the callers", { hide: [...place.hide, pattern] });
+  for (const one of all) {
+    const change = changeOf(place, one);
+    // What changes a tree is seen in one.
+    const there = treePages.includes(place.page) || !("edit" in one.does || "below" in change);
+    if (there) add(one.title, change, one.hint);
+    else add(`${one.title}, in the flame graph`, { page: "flame", ...change, picked }, one.hint);
   }
-  if (path && !subject.up) {
-    const below = [...path];
-    add("Show only this subtree", { below });
-    if (place.page !== "flame") add("This subtree in the flame graph", { page: "flame", below, picked });
+  const below = all.find(({ id }) => id === "below");
+  if (below && place.page === "tree") {
+    add("This subtree in the flame graph", { page: "flame", ...changeOf(place, below), picked });
   }
   return found;
 }
 
-function kindOf({ by }: Group): string {
-  return by === "size" ? "size" : by === "address" || by === "line" ? "function" : by.replace("-name", "");
-}
-
-/** The filter that leaves only what belongs to a group; undefined: there is none. */
-function oneOf(place: Place, group: Group): Partial<Place> | undefined {
-  const { tid, sizes, pattern } = group;
-  if (tid !== undefined) return { thread: [String(tid)] };
-  if (sizes) return { size: `${sizes.min}..${sizes.max}` };
-  if ((group.by === "region" || group.by === "region-name") && !group.unknown) return { region: [group.text] };
-  if (group.by === "module" && group.module !== "") return { module: [group.module] };
-  return pattern === undefined ? undefined : { focus: [...place.focus, pattern] };
+function transforms({ group, path, up }: Subject): Transform[] {
+  const { by, tid, sizes, unknown } = group;
+  const headline = by === "stack" ? group.headline : undefined;
+  const stack = by === "stack" ? group.stack : [];
+  // A call stack is a node of the tree: the one where its name is.
+  const of = headline && stack.slice(stack.indexOf(headline)).map(({ id }) => id).reverse();
+  return transformsOf({
+    name: group.name,
+    by,
+    function: headline ? (headline.named ? headline.name : "") : group.function,
+    module: headline ? headline.module : group.module,
+    pattern: group.pattern,
+    thread: tid === undefined ? undefined : String(tid),
+    region: /^region/.test(by) && !unknown ? group.text : undefined,
+    size: sizes && `${sizes.min}..${sizes.max}`,
+    path: path ?? of,
+    up,
+  });
 }
 
 /** Where the source of a group is; undefined: that is not known. */
@@ -85,13 +96,11 @@ export function sourceOf(group: Group): { file: string; line: string | undefined
 }
 
 /** The parameters that count only what belongs to a group, for questions about an opened row. */
-export function onlyOf(group: Group): Pick<Filters, "thread" | "size" | "region" | "module" | "focus"> | undefined {
+export function onlyOf(group: Group): Pick<Filters, "thread" | "size" | "region" | "focus"> | undefined {
   const { tid, sizes, pattern } = group;
   if (tid !== undefined) return { thread: [String(tid)] };
   if (sizes) return { size: `${sizes.min}..${sizes.max}` };
   if (/^region/.test(group.by) && !group.unknown) return { region: [group.text] };
-  if (group.by === "module" && group.module !== "") return { module: [group.module] };
-  if (group.by === "file" && pattern !== undefined) return { focus: pattern };
+  if ((group.by === "file" || group.by === "module") && pattern !== undefined) return { focus: [pattern] };
   return undefined;
 }
-

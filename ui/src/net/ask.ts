@@ -3,6 +3,7 @@ import type { Answers, Parameters } from "../api.ts";
 import { decode } from "../columns.ts";
 import type { QuestionName, Values } from "../model/commands.ts";
 import type { Task } from "../model/follower.ts";
+import type { Ask } from "./lanes.ts";
 
 export interface Question<Q extends QuestionName, T> {
   name: Q;
@@ -21,6 +22,16 @@ export function taskOf<Q extends QuestionName, T>(recording: string, question: Q
     key: path,
     run: async (ask) => question.read(decode<Answers[Q]>(await ask(path)).answer),
   };
+}
+
+/** Puts a question. */
+export async function put<Q extends QuestionName>(
+  ask: Ask,
+  recording: string,
+  question: Q,
+  parameters: Parameters[Q],
+): Promise<Answers[Q]> {
+  return decode<Answers[Q]>(await ask(pathOf(recording, question, parameters as Values))).answer;
 }
 
 /** The path of a question below /api/v1/. */

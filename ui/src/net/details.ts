@@ -1,7 +1,6 @@
 // The questions of the right side.
-import type { Answers, ByName, FrameColumns, GroupColumns, MetricName, Parameters, Top, Tree } from "../api.ts";
-import { decode, type Records } from "../columns.ts";
-import type { Values as AskedValues } from "../model/commands.ts";
+import type { ByName, FrameColumns, GroupColumns, MetricName, Top, Tree } from "../api.ts";
+import type { Records } from "../columns.ts";
 import {
   along,
   cleanPath,
@@ -20,9 +19,9 @@ import {
 import type { Picked } from "../model/picked.ts";
 import { literally, type Filters } from "../model/filters.ts";
 import { atOf } from "../model/metrics.ts";
-import { base } from "../model/names.ts";
+import { base, offsetOf } from "../model/names.ts";
 import { lineFocus } from "../model/source.ts";
-import { pathOf } from "./ask.ts";
+import { put } from "./ask.ts";
 import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";
 
@@ -41,14 +40,6 @@ export interface DetailsAsked {
   /** The reader still drags. */
   rough?: boolean;
 }
-
-/** Puts a question. */
-export const put = async <Q extends keyof Parameters>(
-  ask: Ask,
-  recording: string,
-  question: Q,
-  parameters: Parameters[Q],
-): Promise<Answers[Q]> => decode<Answers[Q]>(await ask(pathOf(recording, question, parameters as AskedValues))).answer;
 
 /** Asks for what is there at once; undefined: nothing of it is in the selection. */
 export async function askDetails(ask: Ask, recording: string, asked: DetailsAsked): Promise<Details | undefined> {
@@ -114,7 +105,7 @@ async function numbers(
 ): Promise<Found | undefined> {
   switch (picked.kind) {
     case "function": {
-      const name = `/^${literally(picked.name).slice(1, -1)}( |$)/`;
+      const name = `/^${literally(offsetOf(picked.name) ?? picked.name).slice(1, -1)}( |$)/`;
       const asked = { ...common, ...(fold && { fold }), by, match: name, limit: 50 };
       const top = await put(ask, recording, "top", asked);
       const { group } = top.rows;
@@ -178,9 +169,13 @@ export async function askMoreDetails(
   const found = isWhole(filters, at)
     ? undefined
     : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] }, fold);
-  // A selection has one focus: if the reader has set one, what is picked takes its place, and the answer says so.
-  const focus = focusOf(picked);
-  const of = filters.focus !== undefined ? "unfocused" : picked.kind === "stack" ? "function" : "picked";
+  const focus = [...(filters.focus ?? []), focusOf(picked)];
+  const of = picked.kind === "stack" ? "function" : "picked";
+  const sum = { total: found?.total ?? {}, self: found?.self ?? {} };
+  // A focus is a name.
+  if (picked.kind !== "line" && offsetOf(nameOf(picked)) !== undefined) {
+    return { ...sum, threads: [], whole: NaN, of: "unnamed", more: 0 };
+  }
   // Threads have no mappings, and their own peaks do not add up.
   const sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
   const asked = { ...filters, ...atOf({ at }, [sums]), focus, by: "thread" as const, metric: [sums], limit: 4 };
@@ -192,14 +187,17 @@ export async function askMoreDetails(
     return { name: group.thread.of.name.at(at) || `thread ${tid}`, value: total[sums]?.[i] ?? NaN };
   });
   const whole = top.total[sums] ?? NaN;
-  return { total: found?.total ?? {}, self: found?.self ?? {}, threads, whole, of, more: top.more };
+  return { ...sum, threads, whole, of, more: top.more };
 }
 
 /** The pattern of what is picked: of a call stack, that of its last function. */
 function focusOf(picked: Picked): string {
   if (picked.kind === "line") return lineFocus(picked.file, picked.line);
-  const name = picked.kind === "function" ? picked.name : (picked.path.at(-1) ?? "");
-  return literally(name.replace(/ \/\S*$/, ""));
+  return literally(nameOf(picked).replace(/ \/\S*$/, ""));
+}
+
+function nameOf(picked: Exclude<Picked, { kind: "line" }>): string {
+  return picked.kind === "function" ? picked.name : (picked.path.at(-1) ?? "");
 }
 
 /** How many lines before and after one are shown. */
@@ -215,13 +213,15 @@ export async function askExcerpt(
   if (line <= 0) return undefined;
   const asked = { function: cleanPath(file), line, context, metric: ["bytes" as const], limit: 1 };
   const source = await known(put(ask, recording, "source", asked), "function");
-  return source && { file, first: source.first, lines: source.text ?? [], note: source.pages.note.at(0) };
+  if (!source) return undefined;
+  const { pages } = source;
+  return { file, first: source.first, lines: source.text ?? [], newer: pages.newer[0] === 1, note: pages.note.at(0) };
 }
 
 /** A regular expression for rows of a name or, for those of a line, a place. */
 function pattern(name: string, file: string, line: number): string {
   const inner = (text: string) => literally(text).slice(1, -1);
-  return line > 0 && file !== "" ? inner(`${file}:${line}`) + "( |$)" : inner(name);
+  return line > 0 && file !== "" ? inner(`${file}:${line}`) + "( |$)" : inner(offsetOf(name) ?? name);
 }
 
 /** The largest stack that leads through what is picked. */

@@ -5,6 +5,7 @@ export type FaultKind =
   | "unauthorized" // the token is missing, wrong or revoked
   | "unreachable" // no answer: the server has ended, or the network is down
   | "broken" // the server failed or is busy, or the answer ended early or is not what the API promises
+  | "replaced" // by a request that the server takes for newer: they may overtake each other on their way
   | "refused"; // the server says why: a bad parameter, a missing recording, folded events
 
 export class Fault extends Error {
@@ -24,7 +25,7 @@ export class Fault extends Error {
 
   /** Whether the same request may succeed later. */
   get retriable(): boolean {
-    return this.kind === "unreachable" || this.kind === "broken";
+    return this.kind !== "unauthorized" && this.kind !== "refused";
   }
 }
 

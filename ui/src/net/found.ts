@@ -4,7 +4,7 @@ import { cleanPath } from "../model/details.ts";
 import type { Filters } from "../model/filters.ts";
 import { base } from "../model/names.ts";
 import type { Item } from "../model/palette.ts";
-import { put } from "./details.ts";
+import { put } from "./ask.ts";
 import type { Ask } from "./lanes.ts";
 
 const most = 20;

@@ -57,6 +57,8 @@ export class Lane {
   }
 }
 
+const mostTries = 3;
+
 export class Client {
   readonly #session: Session;
   readonly #fetch: typeof fetch;
@@ -79,6 +81,24 @@ export class Client {
     signal: AbortSignal,
     onProgress: (progress: Progress) => void,
     file?: Blob, // is posted
+  ): Promise<unknown> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#askOnce(path, lane, signal, onProgress, file);
+      } catch (thrown) {
+        // This is the newest: one that was replaced is aborted. So an older one came to the server after it.
+        const again = thrown instanceof Fault && thrown.kind === "replaced" && tries < mostTries && !file;
+        if (!again) throw thrown;
+      }
+    }
+  }
+
+  async #askOnce(
+    path: string,
+    lane: LaneName,
+    signal: AbortSignal,
+    onProgress: (progress: Progress) => void,
+    file: Blob | undefined,
   ): Promise<unknown> {
     const where = `${file ? "POST" : "GET"} /api/v1/${path.replace(/\?.*/, "")}`; // a query may be long
     const token = this.#session.token;

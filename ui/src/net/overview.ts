@@ -1,22 +1,16 @@
 // The questions of the overview, and what it makes of the answers.
-import type { About, FrameColumns, Insights, Memory, Report, Top } from "../api.ts";
+import type { About, Insights, Report, Top } from "../api.ts";
 import type { Gap } from "../model/answers.ts";
 import type { Filters } from "../model/filters.ts";
 import { duration, plural, size } from "../model/format.ts";
-import { base } from "../model/names.ts";
 import {
   mostMetrics,
   partOf,
-  residentOf,
-  type Change,
   type Holder,
   type Insight,
   type Most,
   type MostMetric,
   type Part,
-  type Resident,
-  type ResidentPart,
-  type Rise,
 } from "../model/overview.ts";
 import type { Question } from "./ask.ts";
 import { gapsOf, placeOf, residentPeak, warningsOf } from "./questions.ts";
@@ -56,102 +50,6 @@ export function insightsOf({ insights: all }: Insights): Insight[] {
       },
     };
   });
-}
-
-/** The changes of call stacks by the place that the reader can change, in the order of a waterfall. */
-function byCode(changes: Change[]): Change[] {
-  const places = new Map<string, Change>();
-  for (const change of changes) {
-    const key = JSON.stringify(change.code);
-    const known = places.get(key);
-    if (!known) places.set(key, { ...change });
-    else {
-      known.bytes += change.bytes;
-      known.blocks += change.blocks;
-    }
-  }
-  return [...places.values()].sort((a, b) => b.bytes - a.bytes);
-}
-
-/** Call stacks that the waterfall names, at most: more cannot be compared at a glance. */
-const mostChanges = 8;
-
-export function riseQuestion(filters: Filters, rough: boolean): Question<"rise", Rise> {
-  return {
-    name: "rise",
-    parameters: { ...filters, limit: mostChanges, ...(rough && { rough: "pixel" as const }) },
-    read: (answer) => {
-      const { rows, range, others } = answer;
-      const changes = Array.from({ length: rows.rows }, (_, i): Change => ({
-        code: {
-          name: rows.function.at(i),
-          file: rows.file.at(i),
-          line: rows.line[i] || 0,
-          module: rows.module.at(i),
-        },
-        bytes: rows.bytes[i] ?? 0,
-        blocks: rows.blocks[i] ?? 0,
-      }));
-      return {
-        beginNs: range.begin_ns,
-        endNs: range.begin_ns + range.span_ns,
-        begin: answer.begin_bytes,
-        end: answer.end_bytes,
-        rows: byCode(changes),
-        others: { groups: others.groups, grown: others.grown_bytes, shrunk: others.shrunk_bytes },
-      };
-    },
-  };
-}
-
-/** @param at the moment; undefined: that of the largest resident set */
-export function memoryQuestion(at: string | undefined): Question<"memory", Resident | undefined> {
-  return { name: "memory", parameters: at === undefined ? {} : { at }, read: residentOfMemory };
-}
-
-/** The largest of a part that are named. */
-const mostNamed = 3;
-
-export function residentOfMemory(memory: Memory): Resident | undefined {
-  if (memory.time_ns === null) return undefined;
-  const parts = new Map<string, number>();
-  for (let i = 0; i < memory.parts.rows; i++) {
-    parts.set(memory.parts.kind.at(i), memory.parts.resident_bytes[i] ?? 0);
-  }
-  const { mappings, files, frames } = memory;
-  const mapped = Array.from({ length: mappings.rows }, (_, i) => ({
-    ...mapperOf(frames, mappings.heap.at(i), mappings.frames.frames(i)),
-    hint: mappings.hint.at(i),
-    function: mappings.heap.at(i) === "" && hasFunction(frames, mappings.frames.frames(i)),
-    bytes: mappings.resident_bytes[i] ?? 0,
-  }));
-  const named = Array.from({ length: files.rows }, (_, i) => ({
-    name: base(files.file.at(i)) || "several files",
-    hint: "",
-    function: false,
-    file: "",
-    line: 0,
-    bytes: files.resident_bytes[i] ?? 0,
-  }));
-  const of = new Map<string, ResidentPart["of"]>();
-  of.set("mapped", mapped.filter(({ bytes }) => bytes > 0).slice(0, mostNamed));
-  of.set("files", named.filter(({ bytes }) => bytes > 0).slice(0, mostNamed));
-  return residentOf(memory.time_ns, memory.resident_bytes, parts, of);
-}
-
-/** Who has mapped memory: a heap of its own, or the innermost function of the call stack that has a name. */
-function mapperOf(frames: FrameColumns, heap: string, stack: number[]): { name: string; file: string; line: number } {
-  const frame = stack.find((f) => frames.function.at(f) !== "");
-  const [file, line] = frame === undefined ? ["", 0] : [frames.file.at(frame), frames.line[frame] ?? 0];
-  if (heap !== "") return { name: heap, file: "", line: 0 };
-  if (frame !== undefined) return { name: frames.function.at(frame), file, line };
-  const first = stack[0];
-  const name = first === undefined ? "several call stacks" : placeOf(frames.module.at(first), frames.offset.at(first));
-  return { name, file, line };
-}
-
-function hasFunction(frames: FrameColumns, stack: number[]): boolean {
-  return stack.some((frame) => frames.function.at(frame) !== "");
 }
 
 /** Rows of the table. */

@@ -2,10 +2,10 @@
 import type { MetricName, Parameters, SourceText, Top } from "../api.ts";
 import { cleanPath, kindOf, kinds } from "../model/details.ts";
 import type { Filters } from "../model/filters.ts";
+import { atOf } from "../model/metrics.ts";
 import { base } from "../model/names.ts";
 import { type Call, type Entry, type Sheet, type SourceColumn } from "../model/source.ts";
-import type { Question } from "./ask.ts";
-import { put } from "./details.ts";
+import { put, type Question } from "./ask.ts";
 import type { Ask } from "./lanes.ts";
 
 /** The lines of a file. */
@@ -21,7 +21,7 @@ export function sourceQuestion(
     metric: [...metric],
     calls: true,
     limit: 1,
-    ...(at !== undefined && { at }),
+    ...atOf({ at }, metric),
   };
   return { name: "source", parameters, read: (answer) => sheetOf(answer, metric) };
 }

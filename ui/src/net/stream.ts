@@ -78,7 +78,8 @@ export function faultOfError(message: unknown, where: string, status: number): F
   };
   const code = text("what") ? text("error") : "";
   const broken = status >= 500 || ["failed", "busy", "closed", "not-ready"].includes(code);
-  const kind = status === 401 ? "unauthorized" : broken ? "broken" : "refused";
+  const known = status === 401 ? "unauthorized" : broken ? "broken" : "refused";
+  const kind = code === "superseded" ? "replaced" : known;
   const what = text("what") || text("error") || `the server answered with status ${status}`;
   return new Fault(kind, what, text("where") ? `${where}, ${text("where")}` : where, text("do"));
 }

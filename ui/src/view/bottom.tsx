@@ -1,5 +1,6 @@
 // The bottom line: rough or exact, how long it took, and the same question as a command, a URL and a link.
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { App, Asked } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { commandOf } from "../model/commands.ts";
@@ -8,7 +9,8 @@ import { visible } from "../model/names.ts";
 import { formatPlace } from "../model/place.ts";
 import { pathOf } from "../net/ask.ts";
 
-export function Bottom({ app }: { app: App }) {
+/** @param children what else the line has in narrow windows */
+export function Bottom({ app, children }: { app: App; children: ComponentChildren }) {
   const asked = app.asked.value;
   const chosen = app.chosen;
   const about = app.about.shown.value?.value;
@@ -26,6 +28,7 @@ export function Bottom({ app }: { app: App }) {
           </>
         )}
       </span>
+      {children}
     </footer>
   );
 }
@@ -50,14 +53,42 @@ function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run
   const link = () => location.origin + formatPlace(app.place.value);
   return (
     <>
-      <code class="command wide" title={visible(command)}>
-        <bdi>{visible(command)}</bdi>
-      </code>
+      <Command text={visible(command)} />
       <Copy what="command" text={() => command} />
       <span class="wide">
         <Copy what="URL" text={url} />
       </span>
       <Copy what="link" text={link} />
+    </>
+  );
+}
+
+/** A command: as much as one line has room for, and on a click, all of it above the line. */
+function Command({ text }: { text: string }) {
+  const open = useSignal(false);
+  return (
+    <>
+      <button
+        type="button"
+        class="command wide"
+        aria-expanded={open.value}
+        title={open.value ? "show one line of it" : text}
+        onClick={() => (open.value = !open.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" || !open.value) return;
+          event.stopPropagation();
+          open.value = false;
+        }}
+      >
+        <bdi>{text}</bdi>
+      </button>
+      {open.value && (
+        <p class="whole-command">
+          <code>
+            <bdi>{text}</bdi>
+          </code>
+        </p>
+      )}
     </>
   );
 }

@@ -204,6 +204,7 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
       </section>
     );
   }
+  if (more.of === "unnamed") return null;
   const all = more.whole;
   const largest = more.threads[0]?.value ?? 0;
   return (
@@ -212,8 +213,7 @@ function Threads({ more, name }: { more: MoreDetails | undefined; name: string }
       {more.threads.length === 0 && <p class="quiet">No thread has blocks of it.</p>}
       {more.threads.length > 0 && more.of !== "picked" && (
         <p class="quiet">
-          Of all call stacks through <Name text={name} limit={60} />
-          {more.of === "unfocused" && ", in the focus or not"}.
+          Of all call stacks through <Name text={name} limit={60} />.
         </p>
       )}
       <table class="numbers">
@@ -306,10 +306,16 @@ function Around({ details: d, excerpt, source }: DetailsProps) {
   return (
     <section>
       <h3>Source</h3>
-      {excerpt.note && (
-        <p class="quiet">
-          <bdi>{visible(excerpt.note)}</bdi>
+      {excerpt.newer ? (
+        <p class="wrong" title={visible(excerpt.note).slice(0, 2000)}>
+          Changed after the program was recorded: its lines may have moved.
         </p>
+      ) : (
+        excerpt.note && (
+          <p class="quiet">
+            <bdi>{visible(excerpt.note)}</bdi>
+          </p>
+        )
       )}
       {excerpt.lines.length > 0 && (
         <ol class="excerpt">

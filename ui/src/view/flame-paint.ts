@@ -96,13 +96,13 @@ class Strips {
   }
 
   /** Fills a part of a row with a colour, or for -1 with hatching. */
-  fill(row: number, from: number, to: number, colour: number, faded: boolean, palette: Palette): void {
+  fill(row: number, from: number, to: number, colour: number, fills: readonly string[], palette: Palette): void {
     if (row >= this.used) this.used = row + 1;
     const begin = Math.max(0, Math.round(from * this.scale));
     const end = Math.min(this.width, Math.max(begin + 1, Math.round(to * this.scale)));
     const start = row * this.width;
     if (colour >= 0) {
-      this.#pixels.fill(this.#of(faded ? palette.faded : palette.fills)[colour]!, start + begin, start + end);
+      this.#pixels.fill(this.#of(fills)[colour]!, start + begin, start + end);
       return;
     }
     const hatch = this.#of(palette.hatch);
@@ -136,6 +136,7 @@ class Strips {
 export class Painter {
   readonly #context: CanvasRenderingContext2D;
   #charWidth = 0;
+  #found: readonly string[] | undefined;
   #memory: Strips | undefined;
   #hatches = new Map<string, CanvasPattern | null>();
 
@@ -169,7 +170,9 @@ export class Painter {
         const node = to > from + 1 || width < 0.5 ? -1 : layout.node[from]!;
         if (width < narrow && strips) {
           const colour = node < 0 ? -1 : picture.colours[node]!;
-          strips.fill(row - first, x, end, colour, matches !== undefined && matches[node] !== 1, palette);
+          const isMatch = node >= 0 && matches?.[node] === 1;
+          if (isMatch) strips.fill(row - first, x, end, 0, this.#foundOf(palette), palette);
+          else strips.fill(row - first, x, end, colour, matches ? palette.faded : palette.fills, palette);
           return;
         }
         const drawn = width > 3 && node >= 0 ? width - 1 : Math.max(1, width);
@@ -188,7 +191,7 @@ export class Painter {
         context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
         continue;
       }
-      const next = node < 0 ? hatch : (matches && !isMatch ? faded : fills)[picture.colours[node]!]!;
+      const next = node < 0 ? hatch : isMatch ? palette.found : (matches ? faded : fills)[picture.colours[node]!]!;
       if (next !== fill) context.fillStyle = fill = next;
       context.fillRect(x, y, width, height);
       if (isMatch) {
@@ -247,6 +250,12 @@ export class Painter {
     const at = (view.top / (all - area.height)) * (area.height - length);
     this.#context.fillStyle = ground.quiet;
     this.#context.fillRect(area.width - 4, upwards ? area.height - length - at : at, 3, length);
+  }
+
+  /** The colour of matches as a list, the same every time. */
+  #foundOf(palette: Palette): readonly string[] {
+    if (this.#found?.[0] !== palette.found) this.#found = [palette.found];
+    return this.#found;
   }
 
   /** Memory for the narrow frames of some rows. */

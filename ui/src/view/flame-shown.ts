@@ -6,12 +6,13 @@ import type { Laid } from "../model/flame/job.ts";
 import { Labels } from "../model/flame/label.ts";
 import { boxAt, nextReaching, rowOf } from "../model/flame/layout.ts";
 import { Pattern, search, type Found } from "../model/flame/search.ts";
-import { transformsOf, type Transform } from "../model/flame/transforms.ts";
+import { transformsOf } from "../model/flame/transforms.ts";
 import { nodeAt, pathTo, restOf } from "../model/flame/tree.ts";
 import * as views from "../model/flame/view.ts";
 import { nextMatch, step, type Step } from "../model/flame/walk.ts";
 import { percent, plural } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
+import type { Transform } from "../model/transforms.ts";
 import { boxPlace, Painter, rowAt, rowHeight, rowsIn, type Area, type Ground, type Picture } from "./flame-paint.ts";
 import type { Entry } from "./menu.tsx";
 
@@ -117,7 +118,9 @@ export class Shown implements FlameHandle {
   #currentKey = 0; // 0: the root
   #chosen: readonly string[] = []; // the names that lead to it
   #reported = ""; // these, as the page knows them
-  #drag: { x: number; y: number; view: views.View; moved: boolean } | undefined;
+  #drag: { x: number; y: number; view: views.View; moved: boolean; least: number } | undefined;
+  readonly #fingers = new Map<number, views.Point>(); // that touch the picture
+  #pinch: { view: views.View; from: [views.Point, views.Point] } | undefined;
   #dark = false;
   #ground: Ground | undefined;
   #labels = new Labels();
@@ -336,7 +339,7 @@ export class Shown implements FlameHandle {
     else if (!before || before.x !== x || before.y !== at.y || before.width !== width || before.row !== row) {
       this.currentPlace.value = { row, x: x ?? 0, y: at.y, width: width ?? 0 };
     }
-    if (!this.#animation && !this.#drag) this.#lookForMore();
+    if (!this.#animation && !this.#drag && !this.#pinch) this.#lookForMore();
   }
 
   /** Asks for what is missing, once the view rests. */
@@ -418,6 +421,8 @@ export class Shown implements FlameHandle {
         at = layout.box[tree.parent[layout.node[at]!]!]!;
       }
       view = { ...view, left: layout.left[at]!, right: layout.right[at]! };
+      // One of thousands below the same caller: with its neighbours.
+      if (view.right - view.left > 40 * (r - l)) view = { ...view, left: l - 10 * (r - l), right: r + 10 * (r - l) };
     } else if (r <= view.left || l >= view.right) {
       if (r - l >= span) view = { ...view, left: l, right: r };
       else view = { ...view, left: (l + r - span) / 2, right: (l + r + span) / 2 };
@@ -538,15 +543,36 @@ export class Shown implements FlameHandle {
     this.#focus();
     const { x, y } = this.#point(event);
     this.#animation = undefined;
-    this.#drag = { x, y, view: this.#view, moved: false };
     this.#element?.setPointerCapture(event.pointerId);
+    const touch = event.pointerType === "touch";
+    if (touch) this.#fingers.set(event.pointerId, { x, y });
+    const [a, b] = [...this.#fingers.values()];
+    if (a && b) {
+      if (this.#mark && !this.#drag?.moved && !this.#pinch) this.#back.push(this.#mark);
+      this.#drag = undefined;
+      this.#pinch = { view: this.#view, from: [a, b] };
+      this.hint.value = undefined;
+      return;
+    }
+    this.#drag = { x, y, view: this.#view, moved: false, least: touch ? 8 : 4 };
   };
 
   readonly move = (event: PointerEvent) => {
     const { x, y } = this.#point(event);
+    if (this.#fingers.has(event.pointerId)) this.#fingers.set(event.pointerId, { x, y });
+    if (this.#pinch) {
+      const [a, b] = [...this.#fingers.values()];
+      if (!a || !b) return;
+      const { view, from } = this.#pinch;
+      const width = Math.max(1, this.#area.width);
+      const upwards = this.#props.current.upwards ?? false;
+      this.#view = this.#clamp(views.pinched(view, width, from, [a, b], upwards));
+      this.#draw();
+      return;
+    }
     const drag = this.#drag;
     if (drag) {
-      if (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < 4) return;
+      if (!drag.moved && Math.hypot(x - drag.x, y - drag.y) < drag.least) return;
       if (!drag.moved && this.#mark) this.#back.push(this.#mark);
       drag.moved = true;
       const down = this.#props.current.upwards ? y - drag.y : drag.y - y;
@@ -563,6 +589,14 @@ export class Shown implements FlameHandle {
   };
 
   readonly up = (event: PointerEvent) => {
+    this.#fingers.delete(event.pointerId);
+    if (this.#pinch) {
+      // A finger that stays does nothing more.
+      if (this.#fingers.size === 0) this.#pinch = undefined;
+      this.#draw();
+      setTimeout(() => this.#describe(), animationMs);
+      return;
+    }
     const drag = this.#drag;
     this.#drag = undefined;
     this.#element?.classList.remove("panning");
@@ -591,7 +625,9 @@ export class Shown implements FlameHandle {
 
   readonly context = (event: MouseEvent) => {
     event.preventDefault();
-    if (event.button !== 2) return this.menu(); // by key
+    const pressed = "pointerType" in event && event.pointerType === "touch"; // for a while
+    if (event.button !== 2 && !pressed) return this.menu(); // by key
+    this.#drag = undefined;
     const { x, y } = this.#point(event);
     const { box, count } = this.#at(x, y);
     if (box < 0 || count > 1) return;
@@ -605,7 +641,8 @@ export class Shown implements FlameHandle {
     const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
     const view = this.#target;
     const width = Math.max(1, this.#area.width);
-    const factor = Math.exp(Math.max(-240, Math.min(240, dy)) / 400);
+    // Two fingers on a touchpad come as a wheel with Ctrl, in small steps.
+    const factor = Math.exp(Math.max(-240, Math.min(240, dy)) / (event.ctrlKey ? 100 : 400));
     let next = views.zoomAt(view, factor, this.#point(event).x / width);
     if (event.shiftKey && dx === 0) next = views.pan(view, 0, this.#props.current.upwards ? -dy : dy);
     else if (Math.abs(dx) > Math.abs(dy)) next = views.pan(view, dx / width, 0);

@@ -43,6 +43,13 @@ export function Frame({ app }: { app: App }) {
     <>
       <TimelineOfApp app={app} />
       <div class="frame">
+        <Left app={app} open={left.value} />
+        <main key={`${recording} ${page}`}>
+          {impossible ? <Impossible app={app} why={impossible} /> : <View app={app} />}
+        </main>
+        <Right app={app} open={right.value} />
+      </div>
+      <Bottom app={app}>
         <button type="button" class="drawer left" aria-expanded={left.value} onClick={() => (left.value = !left.value)}>
           Pages and filters
         </button>
@@ -54,13 +61,7 @@ export function Frame({ app }: { app: App }) {
         >
           Details
         </button>
-        <Left app={app} open={left.value} />
-        <main key={`${recording} ${page}`}>
-          {impossible ? <Impossible app={app} {...impossible} /> : <View app={app} />}
-        </main>
-        <Right app={app} open={right.value} />
-      </div>
-      <Bottom app={app} />
+      </Bottom>
     </>
   );
 }

@@ -28,9 +28,14 @@ export function Left({ app, open }: { app: App; open: boolean }) {
         <h2>Only</h2>
         {list.length === 0 && <p class="quiet">everything counts</p>}
         <ul class="words">
-          {list.map(({ kind, value, without }, i) => (
+          {list.map(({ kind, value, idle, without }, i) => (
             <li key={i}>
-              <button type="button" class="word" onClick={() => app.go(without)} title={`remove: ${kind} ${value}`}>
+              <button
+                type="button"
+                class={idle ? "word idle" : "word"}
+                onClick={() => app.go(without)}
+                title={`remove: ${kind} ${value}${idle ? " (it has no effect on this page)" : ""}`}
+              >
                 <span class="quiet">{kind}</span> <Name text={value} limit={32} /> <span aria-hidden="true">✕</span>
               </button>
             </li>

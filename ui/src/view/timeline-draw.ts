@@ -30,21 +30,42 @@ import {
   type Measure,
 } from "../model/timeline-labels.ts";
 
-/** Heights from top to bottom, in pixels: the words above the picture have the rest of the timeline's 148. */
-export const canvasHeight = 128;
-const flagsBottom = 14; // curves stay below
-const plotBottom = 92;
-const rateTop = 95;
-const rateBottom = 108;
-const axisMiddle = 116;
+/** Where things are from top to bottom, in pixels. */
+interface Rows {
+  /** Of the canvas. */
+  height: number;
+  /** Curves are between these. */
+  flagsBottom: number;
+  plotBottom: number;
+  rateTop: number;
+  rateBottom: number;
+  axisMiddle: number;
+  stripBar: number;
+}
+
+/** What is not the curves' keeps its height. */
+function rowsOf(height: number): Rows {
+  return {
+    height,
+    flagsBottom: 15,
+    plotBottom: height - 38,
+    rateTop: height - 35,
+    rateBottom: height - 21,
+    axisMiddle: height - 12,
+    stripBar: height - 4,
+  };
+}
+
 /** Below this line, the pointer moves what is shown, if that is a part. */
-export const stripTop = 122;
-const stripBar = 124;
+export function stripTop(height: number): number {
+  return height - 6;
+}
+
 const right = 16; // for half a label
 
 /** Where labels of the axis of bytes are: no curve comes there. */
 export function gutter(width: number): number {
-  return width < 480 ? 62 : 68;
+  return width < 480 ? 66 : 72;
 }
 
 /** The pixels that the curves have, at least one. */
@@ -84,7 +105,7 @@ export function paletteOf(element: HTMLElement): Palette {
     live: colour("live"),
     resident: colour("resident"),
     ribbon: colour("ribbon"),
-    font: `11px ${getComputedStyle(element).fontFamily}`,
+    font: `12px ${getComputedStyle(element).fontFamily}`,
   };
   probe.remove();
   return palette;
@@ -94,6 +115,7 @@ export function paletteOf(element: HTMLElement): Palette {
 export interface Scene {
   /** Of the canvas, and the left end of the curves in it. */
   width: number;
+  rows: Rows;
   left: number;
   axis: Axis;
   whole: Steps;
@@ -110,7 +132,7 @@ export interface Scene {
 }
 
 export function sceneOf(
-  width: number,
+  { width, height }: { width: number; height: number },
   whole: Steps,
   detail: Steps | undefined,
   span: Span,
@@ -122,19 +144,20 @@ export function sceneOf(
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
-  return { width, left: gutter(width), axis, whole, detail, columns, top: topOf(columns), peak, exact, palette };
+  const [rows, left] = [rowsOf(height), gutter(width)];
+  return { width, rows, left, axis, whole, detail, columns, top: topOf(columns), peak, exact, palette };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
-function prepare(canvas: HTMLCanvasElement, { width, left, palette }: Scene): CanvasRenderingContext2D | null {
+function prepare(canvas: HTMLCanvasElement, { width, rows, left, palette }: Scene): CanvasRenderingContext2D | null {
   const ratio = devicePixelRatio;
-  const [w, h] = [Math.round(width * ratio), Math.round(canvasHeight * ratio)];
+  const [w, h] = [Math.round(width * ratio), Math.round(rows.height * ratio)];
   if (canvas.width !== w) canvas.width = w;
   if (canvas.height !== h) canvas.height = h;
   const c = canvas.getContext("2d");
   if (!c) return null;
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.clearRect(0, 0, width, canvasHeight);
+  c.clearRect(0, 0, width, rows.height);
   c.translate(left, 0);
   c.font = palette.font;
   c.direction = "ltr";
@@ -158,7 +181,7 @@ function measure(c: CanvasRenderingContext2D): Measure {
   };
 }
 
-function yOf(top: number, value: number): number {
+function yOf({ top, rows: { flagsBottom, plotBottom } }: Scene, value: number): number {
   return plotBottom - (value / top) * (plotBottom - flagsBottom);
 }
 
@@ -167,12 +190,13 @@ export function drawCurves(canvas: HTMLCanvasElement, scene: Scene): void {
   const c = prepare(canvas, scene);
   if (!c) return;
   const { axis, columns, top, palette } = scene;
-  const y = (value: number) => yOf(top, value);
+  const { flagsBottom, plotBottom } = scene.rows;
+  const y = (value: number) => yOf(scene, value);
   c.lineWidth = 1;
   c.strokeStyle = palette.line;
   c.fillStyle = palette.quiet;
   c.textAlign = "right";
-  for (const { value, text } of byteTicks(top, plotBottom - flagsBottom, 22)) {
+  for (const { value, text } of byteTicks(top, plotBottom - flagsBottom, 24)) {
     const at = Math.round(y(value)) + 0.5;
     horizontal(c, axis.width, at);
     c.fillText(text, -6, Math.max(at, 8));
@@ -249,7 +273,8 @@ function curve(
 }
 
 /** The strip of bars below the curves: how fast memory was allocated. */
-function drawRate(c: CanvasRenderingContext2D, { axis, columns, palette }: Scene): void {
+function drawRate(c: CanvasRenderingContext2D, { axis, columns, palette, rows }: Scene): void {
+  const { rateTop, rateBottom } = rows;
   const most = maximum(columns.rate);
   c.fillStyle = palette.quiet;
   c.textAlign = "right";
@@ -277,6 +302,7 @@ const flagLimit = 28;
 
 function drawFlags(c: CanvasRenderingContext2D, scene: Scene): void {
   const { axis, top, palette, peak } = scene;
+  const { flagsBottom, plotBottom } = scene.rows;
   const marks = flagsShown(scene.whole.marks, axis);
   const regions = scene.whole.regions.filter(({ begin, end }) => end >= axis.span.begin && begin <= axis.span.end);
   c.fillStyle = palette.quiet;
@@ -307,7 +333,7 @@ function drawFlags(c: CanvasRenderingContext2D, scene: Scene): void {
     named.add(region.name);
     return [{ text: name(region.name), x: begun[i] ?? 0 }];
   });
-  const peakY = yOf(top, Math.min(peak.bytes, top));
+  const peakY = yOf(scene, Math.min(peak.bytes, top));
   const peakText = `peak ${size(peak.bytes)}`;
   // Where higher curves, or a higher top, are far above the dot, its label is beside it.
   const low = peakShown && peakY > 2 * flagsBottom;
@@ -371,7 +397,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Ov
   });
   c.textAlign = "left";
   c.fillStyle = palette.quiet;
-  for (const { text, x } of keepClear(scene.labels, pills)) c.fillText(text, x, axisMiddle);
+  for (const { text, x } of keepClear(scene.labels, pills)) c.fillText(text, x, scene.rows.axisMiddle);
   if (overlay.run) drawStrip(c, scene, overlay.run);
 }
 
@@ -383,6 +409,7 @@ const rangeNames = ["a", "b"] as const;
 /** Draws the ranges, and returns where their words are. */
 function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, of: Measure): Label[] {
   const { axis, palette } = scene;
+  const { flagsBottom, plotBottom, rateBottom, axisMiddle } = scene.rows;
   const both = ranges.a !== undefined && ranges.b !== undefined;
   const list = rangeNames.flatMap((name) => {
     const span = ranges[name];
@@ -416,16 +443,19 @@ function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, o
   return placed;
 }
 
-function drawRibbon(c: CanvasRenderingContext2D, { axis, top, palette }: Scene, ribbon: Ribbon): void {
+function drawRibbon(c: CanvasRenderingContext2D, scene: Scene, ribbon: Ribbon): void {
+  const { axis, top, palette } = scene;
   const columns = ribbonColumns(ribbon, axis);
-  const y = (value: number) => yOf(top, Math.min(value, top));
+  const y = (value: number) => yOf(scene, Math.min(value, top));
   c.fillStyle = palette.ribbon;
   band(c, columns, undefined, y, 0.5);
   curve(c, columns, y, palette.ribbon, 1.5, []);
 }
 
 /** A line at a moment, and dots where it meets the curves. */
-function drawMoment(c: CanvasRenderingContext2D, { axis, columns, top, palette }: Scene, ns: number, colour: string) {
+function drawMoment(c: CanvasRenderingContext2D, scene: Scene, ns: number, colour: string) {
+  const { axis, columns, palette } = scene;
+  const { flagsBottom, rateBottom } = scene.rows;
   const at = toPixel(axis, ns);
   if (at < 0 || at > axis.width) return;
   const x = Math.min(Math.floor(at), axis.width - 1);
@@ -437,12 +467,12 @@ function drawMoment(c: CanvasRenderingContext2D, { axis, columns, top, palette }
     const value = values[x] ?? NaN;
     if (Number.isNaN(value)) continue;
     c.fillStyle = fill;
-    dot(c, x + 0.5, yOf(top, value), 3);
+    dot(c, x + 0.5, yOf(scene, value), 3);
   }
 }
 
 /** Which part of the run is shown. */
-function drawStrip(c: CanvasRenderingContext2D, { axis, palette }: Scene, run: Span): void {
+function drawStrip(c: CanvasRenderingContext2D, { axis, palette, rows: { stripBar } }: Scene, run: Span): void {
   const [begin, end] = stripOf(axis, run);
   c.fillStyle = palette.line;
   c.fillRect(0, stripBar, axis.width, 3);

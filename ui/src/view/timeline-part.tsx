@@ -6,6 +6,7 @@ import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
 import { literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
+import { offsetOf } from "../model/names.ts";
 import { timeText, type Span } from "../model/time.ts";
 import { spanOf, type Ranges, type Steps } from "../model/timeline.ts";
 import { act, timelineActions, type State } from "../model/timeline-moves.ts";
@@ -30,7 +31,9 @@ export function TimelineOfApp({ app }: { app: App }) {
 
   const report = app.report.shown.value?.value;
   const resident = report?.resident?.peak;
-  const peak: Peak | undefined = report && { bytes: report.peak.bytes, atNs: report.peak.time_ns };
+  // The peaks of several processes were at several moments.
+  const merged = app.about.shown.value?.value.merged ?? false;
+  const peak: Peak | undefined = report && { bytes: report.peak.bytes, atNs: merged ? undefined : report.peak.time_ns };
   const residentPeak = resident ? { bytes: resident.resident_bytes, atNs: resident.time_ns } : undefined;
 
   const run = useMemo(() => whole && runOf(whole, peak?.atNs), [whole, peak?.atNs]);
@@ -151,7 +154,7 @@ function useRibbon(app: App) {
   const name = () => app.hovered.value?.function ?? app.place.value.picked.at(-1);
   const task = ({ recording }: Selected) => {
     const of = name();
-    if (of === undefined || of === "") return undefined;
+    if (of === undefined || of === "" || offsetOf(of) !== undefined) return undefined; // a filter is a name
     const read = (answer: Curve) => ribbonOf(of, answer);
     return taskOf(recording, { name: "curve", parameters: { of: literally(of) }, read });
   };

@@ -76,12 +76,17 @@ export interface TimelineProps {
 export function Timeline(props: TimelineProps) {
   const { whole: part } = props;
   const element = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
+  const room = useSignal({ width: 0, height: 0 });
+  const { width } = room.value;
   const asked = useRef(false);
   useLayoutEffect(() => {
     const box = element.current;
     if (!box) return;
-    const measure = () => (width.value = box.clientWidth);
+    const measure = () => {
+      const { clientWidth, clientHeight } = box;
+      const { width, height } = room.peek();
+      if (clientWidth !== width || clientHeight !== height) room.value = { width: clientWidth, height: clientHeight };
+    };
     const sized = new ResizeObserver(measure);
     sized.observe(box);
     measure();
@@ -89,29 +94,31 @@ export function Timeline(props: TimelineProps) {
   }, []);
   useEffect(() => {
     // While the window changes, a question for each of its widths would be too many.
-    const timer = setTimeout(() => width.value > 0 && props.onWidth?.(plotWidth(width.value)), asked.current ? 200 : 0);
-    asked.current = width.value > 0;
+    const timer = setTimeout(() => width > 0 && props.onWidth?.(plotWidth(width)), asked.current ? 200 : 0);
+    asked.current = width > 0;
     return () => clearTimeout(timer);
-  }, [width.value]);
+  }, [width]);
   const hover = useSignal<number | undefined>(undefined);
   const whole = part && "value" in part && part.value.timesNs.length > 1 ? part.value : undefined;
   return (
-    <div class="timeline" ref={element}>
+    <div class="timeline">
       <Legend {...props} whole={whole} hover={hover} />
-      {whole ? (
-        <Picture {...props} whole={whole} hover={hover} width={width.value} />
-      ) : (
-        <div class="nothing">
-          {part && "fault" in part && <Refusal fault={part.fault} />}
-          {part && "value" in part && <p class="quiet">Nothing was recorded.</p>}
-          {props.progress && (
-            <p class="quiet">
-              {props.progress.doing}
-              {props.progress.share !== null && ` · ${percent(props.progress.share, 1)}`}
-            </p>
-          )}
-        </div>
-      )}
+      <div class="plot" ref={element}>
+        {whole ? (
+          <Picture {...props} whole={whole} hover={hover} size={room.value} />
+        ) : (
+          <div class="nothing">
+            {part && "fault" in part && <Refusal fault={part.fault} />}
+            {part && "value" in part && <p class="quiet">Nothing was recorded.</p>}
+            {props.progress && (
+              <p class="quiet">
+                {props.progress.doing}
+                {props.progress.share !== null && ` · ${percent(props.progress.share, 1)}`}
+              </p>
+            )}
+          </div>
+        )}
+      </div>
     </div>
   );
 }
@@ -153,9 +160,9 @@ function Legend(props: With<Steps | undefined>) {
         </button>
       )}
       {steps.mapped && !props.liveAlone && (
-        <Entry kind="mapped wide" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
+        <Entry kind="mapped" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
       )}
-      <span class="swatch rate wide">
+      <span class="swatch rate">
         <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
       </span>
       <span class="at quiet">
@@ -243,8 +250,9 @@ interface Held {
   ranges: Ranges;
 }
 
-function Picture(props: With<Steps> & { width: number }) {
-  const { whole, detail, ribbon, hover, width } = props;
+function Picture(props: With<Steps> & { size: { width: number; height: number } }) {
+  const { whole, detail, ribbon, hover } = props;
+  const { width, height } = props.size;
   const element = useRef<HTMLDivElement>(null);
   const curves = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
@@ -275,8 +283,11 @@ function Picture(props: With<Steps> & { width: number }) {
   useLayoutEffect(() => setPalette(element.current ? paletteOf(element.current) : undefined), [theme]);
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
-    return sceneOf(width, whole, detail, view ?? run, peak, palette, props.liveAlone, props.peak);
-  }, [width, palette, whole, detail, view?.begin, view?.end, peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone]);
+    return sceneOf(props.size, whole, detail, view ?? run, peak, palette, props.liveAlone, props.peak);
+  }, [
+    ...[props.size, palette, whole, detail, view?.begin, view?.end],
+    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone],
+  ]);
 
   useLayoutEffect(() => {
     if (scene && curves.current) drawCurves(curves.current, scene);
@@ -368,7 +379,7 @@ function Picture(props: With<Steps> & { width: number }) {
     if (held.current) return;
     const near = event.pointerType === "touch" ? reach.touch : reach.mouse;
     held.current = {
-      grip: view && y >= stripTop ? { kind: "strip", view } : grip(ranges, axis(), x, near, event.shiftKey),
+      grip: view && y >= stripTop(height) ? { kind: "strip", view } : grip(ranges, axis(), x, near, event.shiftKey),
       pointer: event.pointerId,
       startX: x,
       x,
@@ -384,7 +395,7 @@ function Picture(props: With<Steps> & { width: number }) {
     if (!h) {
       const inside = x >= 0 && x <= facts.width;
       hover.value = inside ? toTime(axis(), x) : undefined;
-      const onStrip = view && y >= stripTop;
+      const onStrip = view && y >= stripTop(height);
       if (element.current) {
         element.current.style.cursor = onStrip ? "grab" : pointerFor(state.current.ranges, axis(), x, reach.mouse);
       }

@@ -2,7 +2,7 @@
 import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { metricAt } from "../model/flame/wanted.ts";
-import { duration } from "../model/format.ts";
+import { duration, plural } from "../model/format.ts";
 import { chordLabels } from "../model/keys.ts";
 import { metrics, whyNot } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
@@ -52,6 +52,7 @@ function Help({ app, id, children }: { app: App; id: string; children: string })
 /** Which recording is shown, and the way to the others. */
 function Where({ app, run, recording: r }: { app: App; run: Run; recording: Recording }) {
   const place = app.place.value;
+  const about = app.about.shown.value?.value;
   const list = app.runs.shown.value?.value ?? [];
   const total = list.reduce((n, { recordings }) => n + recordings.length, 0);
   return (
@@ -84,10 +85,17 @@ function Where({ app, run, recording: r }: { app: App; run: Run; recording: Reco
         </>
       )}
       <span class="quiet wide">
-        {run.recordings.length === 1 && `process ${r.pid} · `}
-        {duration(r.durationNs)} ·{" "}
+        {about?.merged
+          ? about.processes > 0 && `sums of ${plural(about.processes, "process")} · `
+          : run.recordings.length === 1 && `process ${r.pid} · `}
+        {duration(r.durationNs)}
       </span>
-      <span class={r.failed ? "wrong wide" : "quiet wide"}>{r.end}</span>
+      {!about?.merged && (
+        <span class="wide">
+          <span class="quiet"> · </span>
+          <span class={r.failed ? "wrong" : "quiet"}>{r.end}</span>
+        </span>
+      )}
     </span>
   );
 }

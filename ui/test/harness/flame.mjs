@@ -116,6 +116,41 @@ const tests = {
     assert.deepEqual((await log(page)).filter((line) => line.startsWith("pick")), [], "a drag picks nothing");
   },
 
+  async "two fingers zoom where they are, and touching picks nothing meanwhile"() {
+    const page = await open("small", { width: 1000, hasTouch: true });
+    const cdp = await page.context().newCDPSession(page);
+    const touch = (type, ...xs) =>
+      cdp.send("Input.dispatchTouchEvent", { type, touchPoints: xs.map((x, id) => ({ x, y: 60, id })) });
+    await touch("touchStart", 400);
+    await touch("touchStart", 400, 600);
+    for (const by of [30, 60, 100]) await touch("touchMove", 400 - by, 600 + by);
+    await touch("touchEnd", 300);
+    await touch("touchEnd");
+    await frame(page);
+    const zoomed = await view(page);
+    assert.ok(Math.abs(zoomed.right - zoomed.left - 0.5) < 1e-6, JSON.stringify(zoomed));
+    assert.ok(Math.abs((zoomed.left + zoomed.right) / 2 - 0.5) < 1e-6, "what was between the fingers still is");
+    assert.deepEqual((await log(page)).filter((line) => line.startsWith("pick")), []);
+    await act(page, "back");
+    assert.deepEqual(await view(page), { left: 0, right: 1, top: 0 }, "one step back");
+    await page.touchscreen.tap(800, 50);
+    assert.equal(await current(page), "Index::build(int), 300 bytes, 30.0 %", "a finger picks as before");
+  },
+
+  async "two fingers on a touchpad zoom at the pointer"() {
+    const page = await open("small");
+    const event = { deltaY: -10, ctrlKey: true, clientX: 720, clientY: 50, cancelable: true, bubbles: true };
+    const kept = await page.evaluate((init) => {
+      const wheel = new WheelEvent("wheel", init);
+      document.querySelector(".flame-picture").dispatchEvent(wheel);
+      return wheel.defaultPrevented;
+    }, event);
+    assert.ok(kept, "the page itself is not zoomed");
+    await frame(page);
+    const { left, right } = await view(page);
+    assert.ok(Math.abs(right - left - Math.exp(-0.1)) < 1e-9 && Math.abs((left + right) / 2 - 0.5) < 1e-9);
+  },
+
   async "a click opens library frames, and the menu folds them again"() {
     const page = await open("small");
     await page.mouse.click(200, 70);

@@ -39,14 +39,14 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const origin = `http://127.0.0.1:${server.address().port}`;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
-const left = 68; // where the curves begin, in wide windows
+const left = 72; // where the curves begin, in wide windows
 const right = 16;
 const s = 1e9;
 const end = 2460 * s; // of the made-up run
 const faults = [];
 
 async function open(scene, { width = 1440, touch = false, ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 200 }, hasTouch: touch, ...more });
+  const context = await browser.newContext({ viewport: { width, height: 900 }, hasTouch: touch, ...more });
   const page = await context.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
   await page.goto(`${origin}/?scene=${scene}`);
@@ -81,23 +81,45 @@ const tests = {
       for (const colorScheme of ["light", "dark"]) {
         await page.emulateMedia({ colorScheme });
         for (const width of [360, 720, 1440, 2560]) {
-          await page.setViewportSize({ width, height: 152 });
+          await page.setViewportSize({ width, height: 900 });
           await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
           const size = await page.locator(".timeline").evaluate((e) => [e.offsetHeight, e.scrollWidth - e.clientWidth]);
-          assert.deepEqual(size, [148, 0], `${scene} at ${width}`);
-          await page.screenshot({ path: join(pictures, `timeline-${scene}-${colorScheme}-${width}.png`) });
+          // In narrow windows, the legend has two lines.
+          assert.deepEqual(size, [width > 720 ? 148 : 167, 0], `${scene} at ${width}`);
+          const path = join(pictures, `timeline-${scene}-${colorScheme}-${width}.png`);
+          await page.locator(".timeline").screenshot({ path });
         }
       }
       await page.context().close();
     }
     const page = await open("two", { forcedColors: "active" });
-    await page.screenshot({ path: join(pictures, "timeline-forced.png") });
+    await page.locator(".timeline").screenshot({ path: join(pictures, "timeline-forced.png") });
     await page.context().close();
     const sharp = await open("rise", { deviceScaleFactor: 2, width: 720 });
     const pixels = await sharp.locator("canvas").first().evaluate((canvas) => [canvas.width, canvas.height]);
     assert.deepEqual(pixels, [1440, 256]);
-    await sharp.screenshot({ path: join(pictures, "timeline-sharp.png") });
+    await sharp.locator(".timeline").screenshot({ path: join(pictures, "timeline-sharp.png") });
     await sharp.context().close();
+  },
+
+  async "it is higher in high windows, and the legend names all curves in narrow ones"() {
+    const page = await open("plain");
+    for (const [height, want] of [[500, 104], [900, 128], [1440, 205], [2160, 208]]) {
+      await page.setViewportSize({ width: 1440, height });
+      await page.waitForFunction((h) => document.querySelector("canvas").height === h, want);
+      const [box, canvas] = await Promise.all([".plot", "canvas"].map((e) => page.locator(e).first().boundingBox()));
+      assert.ok(Math.abs(box.height - want) < 1 && Math.abs(canvas.height - want) < 1, `${box.height} at ${height}`);
+    }
+    for (const width of [360, 390, 720]) {
+      await page.setViewportSize({ width, height: 800 });
+      const readout = await page.locator(".readout").boundingBox();
+      for (const name of ["live", "resident", "mapped", "allocated"]) {
+        const entry = await page.locator(`.swatch:has-text("${name}")`).boundingBox();
+        const within = entry.x + entry.width <= width && entry.y + entry.height <= readout.y + readout.height + 1;
+        assert.ok(within, `${name} at ${width}`);
+      }
+    }
+    await page.context().close();
   },
 
   async "a drag selects, edges adjust, the middle moves, shift selects a second range, a click clears"() {

@@ -62,6 +62,8 @@ export interface Palette {
   text: string;
   /** The two colours of hatched frames, which stand for many. */
   hatch: [string, string];
+  /** Frames that match, whatever they are, and a line below them. */
+  found: string;
   match: string;
 }
 
@@ -96,6 +98,7 @@ export function palette(dark: boolean): Palette {
     faded: fills.map((fill) => (dark ? mixed(fill, "#8b939d", 0.15) : mixed(fill, "#f7f7f5", 0.3))),
     text: at(1, 0) === 1 ? "#1b1f24" : "#0e1116",
     hatch: dark ? ["#8b939d", "#5d6772"] : ["#e4e7eb", "#8b949f"],
+    found: dark ? "#f2c94c" : "#ffd966",
     match: dark ? "#1a1030" : "#7a3fd0",
   };
 }

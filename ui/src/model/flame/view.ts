@@ -29,6 +29,28 @@ export function zoomAt(view: View, factor: number, place: number): View {
   return { left, right: left + next, top: view.top };
 }
 
+/** A place on the picture, in pixels. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** The view when two fingers have moved: as much nearer as they are farther apart; what was between them still is. */
+export function pinched(
+  view: View,
+  width: number,
+  [a, b]: readonly [Point, Point],
+  [c, d]: readonly [Point, Point],
+  upwards: boolean,
+): View {
+  const apart = (one: Point, other: Point) => Math.max(10, Math.hypot(one.x - other.x, one.y - other.y));
+  const from = (a.x + b.x) / 2 / width;
+  const to = (c.x + d.x) / 2 / width;
+  const down = (a.y + b.y - c.y - d.y) / 2;
+  const next = zoomAt(view, apart(a, b) / apart(c, d), from);
+  return pan(next, from - to, upwards ? -down : down);
+}
+
 export function pan(view: View, share: number, down: number): View {
   const by = share * (view.right - view.left);
   return { left: view.left + by, right: view.right + by, top: view.top + down };

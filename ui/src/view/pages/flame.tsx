@@ -3,18 +3,17 @@
 import { signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Asked, Selected } from "../../app.ts";
-import type { MetricName } from "../../api.ts";
+import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
 import { literally } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
-import { formatEdit, numbered, parseEdit } from "../../model/flame/edits.ts";
+import { numbered, parseEdit } from "../../model/flame/edits.ts";
 import { Frames } from "../../model/flame/frames.ts";
 import type { Laid } from "../../model/flame/job.ts";
 import type { Order } from "../../model/flame/layout.ts";
 import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
-import type { Transform } from "../../model/flame/transforms.ts";
 import type { Tree } from "../../model/flame/tree.ts";
 import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
@@ -23,6 +22,7 @@ import { count, digits, duration, exactSize, percent, plural, shortCount, size }
 import { atOf, metricOf, type Unit } from "../../model/metrics.ts";
 import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
+import { changeOf, type Transform } from "../../model/transforms.ts";
 import { pathOf } from "../../net/ask.ts";
 import { exactNodes, flameOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
 import { startWorker } from "../../net/trusted.ts";
@@ -43,8 +43,18 @@ function parametersOf({ place, filters, rough }: Selected): TreeParameters {
   if (shape === "sandwich" && place.of !== undefined) parameters.of = place.of;
   else if (place.below.length > 0) parameters.below = [...place.below];
   parameters.nodes = rough ? roughNodes : exactNodes;
+  parameters.threshold = leastShare(by, rough);
   if (rough) parameters.rough = "pixel";
   return parameters;
+}
+
+/**
+ * Below which share of the whole frames are left out: those that nobody would see, and in a drag those of a pixel. Of
+ * threads and regions there may be thousands, each with little of the whole: they fill the picture together.
+ */
+function leastShare(by: ByName, rough: boolean): string {
+  if (by === "thread" || by === "region") return "0";
+  return rough ? "0.1%" : "0.02%";
 }
 
 /** An answer, what it is the answer to, and that of the range to compare with. */
@@ -131,7 +141,8 @@ function Bar(props: {
     if (name !== shape && neededFor(name, place) !== undefined) return;
     if (name === "sandwich") return app.change({ shape: "sandwich", of: place.of ?? lastPicked(place) });
     if (name === "difference") return app.change({ shape: "difference" });
-    return app.change({ shape: undefined, up: name === "bottom-up" });
+    const up = name === "bottom-up";
+    return app.change({ shape: undefined, up, ...(up !== place.up && { below: [] }) });
   };
   return (
     <div class="flame-bar">
@@ -366,7 +377,7 @@ function Pictures(props: {
       const module = frames.modules[frame ?? 0] ?? "";
       app.hovered.value = name === "" ? undefined : { function: name, module };
     },
-    onTransform: (transform: Transform) => apply(app, transform),
+    onTransform: (transform: Transform) => app.change(changeOf(app.place.peek(), transform)),
     onRun: (run: number) => {
       const next = new Set(opened.value);
       if (!next.delete(run)) next.add(run);
@@ -521,14 +532,6 @@ function useGrafts(app: App, frames: Frames, answer: Answer, rough: boolean): Gr
 }
 
 const noGrafts: Grafts["list"] = [];
-
-/** Puts a transform into the address. */
-function apply(app: App, { does }: Transform): void {
-  const place = app.place.peek();
-  if ("edit" in does) return app.change({ collapse: [...place.collapse, formatEdit(does.edit)] });
-  const { parameter, values } = does.ask;
-  app.change({ [parameter]: parameter === "below" ? values : [...place[parameter], ...values] });
-}
 
 function entriesOf(app: App, frames: Frames, picked: Picked) {
   const name = frames.functions[picked.frame] ?? "";

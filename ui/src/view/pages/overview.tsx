@@ -5,38 +5,31 @@ import type { App } from "../../app.ts";
 import type { Recording, Run } from "../../model/answers.ts";
 import { filtersOf, type Filters } from "../../model/filters.ts";
 import { visible } from "../../model/names.ts";
+import { explanation, isFlat, riseTitle, signed, spanInWords, type Code, type Rise } from "../../model/explain.ts";
 import {
-  explanation,
-  isFlat,
-  moment,
   mostLabels,
   mostMetric,
   nextMetric,
   placeOfInsight,
-  readAt,
-  residentMoment,
-  riseTitle,
-  signed,
-  waterfall,
   wholeProcess,
   wholeRun,
-  type Code,
   type Insight,
   type Most,
-  type Resident,
-  type Rise,
 } from "../../model/overview.ts";
+import { readAt, residentMoment, type Resident } from "../../model/resident.ts";
+import { parseSpan } from "../../model/time.ts";
 import { taskOf } from "../../net/ask.ts";
+import { riseTask } from "../../net/explain.ts";
 import {
   figuresOf,
   insightsQuestion,
-  memoryQuestion,
   mostQuestion,
   placeKey,
   placesQuestion,
-  riseQuestion,
   type Places,
 } from "../../net/overview.ts";
+import { memoryQuestion } from "../../net/resident.ts";
+import { pointing, ResidentChanged, runOf, selectedSpan } from "../explain.tsx";
 import { Size } from "../figures.tsx";
 import { goOf } from "../go-of.ts";
 import { Answered, useActions, useLaterPart, useMainPart, usePart } from "../part.tsx";
@@ -90,16 +83,6 @@ export function Overview({ app }: { app: App }) {
   );
 }
 
-/** What the pointer and the reader choose, as the app takes it. */
-function pointing(app: App) {
-  return {
-    hover: (code: Code | undefined) => {
-      app.hovered.value = code && code.name !== "" ? { function: code.name, module: code.module } : undefined;
-    },
-    pick: (code: Code) => app.change({ picked: [code.name] }),
-  };
-}
-
 function Insights({ app }: { app: App }) {
   const part = useLaterPart<Insight[]>(app, "insights", ({ recording }) => taskOf(recording, insightsQuestion));
   const recording = app.place.value.recording ?? "";
@@ -120,20 +103,25 @@ function Insights({ app }: { app: App }) {
 }
 
 function RisePart({ app }: { app: App }) {
-  const part = usePart<Rise>(app, "rise", ({ recording, filters, rough }) => {
+  const part = usePart<Rise>(app, "rise", ({ recording, place, filters, rough }) => {
+    const merged = app.about.shown.value?.value.merged;
     const ranged = filters.from !== undefined || filters.to !== undefined;
-    return taskOf(recording, riseQuestion(ranged ? filters : { ...filters, to: "peak" }, rough));
+    // Of sums, it is not known when the peak was.
+    if (merged === undefined) return undefined;
+    return riseTask(recording, ranged || merged ? filters : { ...filters, to: "peak" }, place.unfolded, rough);
   });
+  const merged = app.about.shown.value?.value.merged;
   const { from, to } = app.place.value;
-  const ranged = from !== undefined || to !== undefined || app.brush.value !== undefined;
+  const settled = from !== undefined || to !== undefined;
+  const ranged = settled || app.brush.value !== undefined;
   const rise = part.shown.value?.value;
   return (
     <section>
       <h2>
-        {riseTitle(rise, ranged)}
+        {riseTitle(rise, ranged, merged)}
         {rise && (
           <span class="quiet">
-            {rise.beginNs <= 0 ? "start" : moment(rise.beginNs)} – {moment(rise.endNs)} ·{" "}
+            {spanInWords(settled ? selectedSpan(app, rise) : { begin: rise.beginNs, end: rise.endNs })} ·{" "}
             {signed(rise.end - rise.begin)}
           </span>
         )}
@@ -141,10 +129,9 @@ function RisePart({ app }: { app: App }) {
       <Answered part={part} skeleton={waterfallSkeleton}>
         {(answer) => (
           <>
-            {!isFlat(answer) && (
-              <p class="quiet sum">{explanation(answer, waterfall(answer).explained) || "\u00a0"}</p>
-            )}
-            <RiseWaterfall rise={answer} to={ranged ? "at the end" : "at the peak"} {...pointing(app)} />
+            {!isFlat(answer) && <p class="quiet sum">{explanation(answer) || "\u00a0"}</p>}
+            <RiseWaterfall rise={answer} to={ranged || merged ? "at the end" : "at the peak"} {...pointing(app)} />
+            {settled && <ResidentChanged app={app} range={selectedSpan(app, answer)} />}
           </>
         )}
       </Answered>
@@ -153,11 +140,7 @@ function RisePart({ app }: { app: App }) {
 }
 
 function ResidentPart({ app }: { app: App }) {
-  const asked = (at: string | undefined, filters: Filters) => {
-    const end = app.chosen?.recording.durationNs ?? Infinity;
-    const peak = app.report.shown.value?.value.peak.time_ns;
-    return residentMoment(at, filters, { begin: 0, end, peak, marks: new Map() });
-  };
+  const asked = (at: string | undefined, filters: Filters) => residentMoment(at, filters, runOf(app));
   const part = usePart<Resident | undefined>(app, "memory", ({ recording, place, filters }) =>
     taskOf(recording, memoryQuestion(asked(place.at, filters).at)),
   );
@@ -172,7 +155,7 @@ function ResidentPart({ app }: { app: App }) {
         Resident memory {visible(title).slice(0, 80)}
         {shown && (
           <span class="quiet">
-            {readAt(shown.atNs, atNs)} · <Size bytes={shown.bytes} />
+            {readAt(shown.atNs, atNs, parseSpan(filters.from, filters.to, runOf(app)))} · <Size bytes={shown.bytes} />
             {note !== "" && ` · ${note}`}
           </span>
         )}

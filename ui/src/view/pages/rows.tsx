@@ -75,8 +75,9 @@ export function MenuHere({ menu }: { menu: OpenMenu }) {
 /** The entries of a row's menu. */
 export function menuEntries(app: App, subject: Subject, more: Entry[]): Entry[] {
   const place = app.place.value;
-  const changes = rowActions(place, subject).map(({ label, change }) => ({
+  const changes = rowActions(place, subject).map(({ label, hint, change }) => ({
     title: label,
+    ...(hint !== undefined && { hint }),
     run: () => app.change(change),
   }));
   return [...changes, ...more];

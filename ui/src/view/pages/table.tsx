@@ -510,8 +510,9 @@ function rowTask(app: App, group: Group, metric: readonly MetricName[], nodes: n
   const by = ["line", "address"].find((name) => name === group.by) ?? "function";
   const parameters: Parameters["tree"] = { ...filters, by: by as ByName, metric: [...metric], nodes, threshold: "0" };
   Object.assign(parameters, atOf(place, metric));
-  if (only?.focus !== undefined && filters.focus !== undefined) return undefined; // there can only be one
-  if (only) Object.assign(parameters, only);
+  if (folds(place)) parameters.fold = true;
+  if (only?.focus) parameters.focus = [...(filters.focus ?? []), ...only.focus];
+  else if (only) Object.assign(parameters, only);
   else if (group.by === by && group.pattern !== undefined) parameters.of = group.pattern;
   else return undefined;
   return taskOf(recording, { name: "tree", parameters, read: (answer) => relativesOf(group, answer) });
@@ -519,7 +520,6 @@ function rowTask(app: App, group: Group, metric: readonly MetricName[], nodes: n
 
 function noRelatives(group: Group): string {
   if (group.by === "allocator") return "It is known how it was called, but not from where: see the table by stack.";
-  if (group.by === "file") return "What passes through a file is counted without another focus only.";
   if (/^region/.test(group.by)) return "What was allocated outside of all regions.";
   return "Callers are found by name, and this has none: its module has no symbols, or they were stripped.";
 }

@@ -5,12 +5,13 @@ import type { Answers, ByName, MetricName, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { percent } from "../../model/format.ts";
 import type { Group } from "../../model/group.ts";
-import { atOf } from "../../model/metrics.ts";
+import { atOf, metricOf } from "../../model/metrics.ts";
 import { namesOf, Outline, pathOf, treeInPlace, treeOf, type Line, type TreeNode } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
 import type { Subject } from "../../model/row-actions.ts";
 import * as table from "../../model/table.ts";
 import type { Column, Metric } from "../../model/table.ts";
+import { editedTree } from "../../model/tree-edits.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { Answered, useActions } from "../part.tsx";
 import { Grid, GridCursor, type GridColumn, type GridData, type GridRow } from "../table.tsx";
@@ -113,13 +114,13 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     asked.value = new Map();
     const todo = before.size > 0 ? [answer.root] : [];
     for (let node = todo.pop(); node; node = todo.pop()) {
-      if (before.has(node.key)) askBelow(node);
+      if (before.has(node.key)) askBelowOne(node);
       todo.push(...node.children);
     }
   }, [answer, rough]);
 
   const last = useRef<Arranged | undefined>(undefined);
-  const { root, columns } = useMemo((): Arranged => {
+  const { root: whole, columns } = useMemo((): Arranged => {
     const before = last.current;
     if (rough && before) return { ...before, root: treeInPlace(before.root, answer.root) };
     const values = (of: readonly number[]) =>
@@ -140,8 +141,16 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     }
     return found;
   }, [asked.value, extras.answers.value]);
+  const edited = useMemo(() => {
+    const { collapse, below } = place;
+    if (collapse.length === 0) return undefined;
+    return editedTree(whole, { parts, collapse, below, adds: metrics.map((name) => metricOf(name)?.adds ?? false) });
+  }, [whole, parts, place.collapse.join("\0"), place.below.join("\0")]);
+  const root = edited?.root ?? whole;
+  /** The nodes of the answer that a node stands for, the largest first. */
+  const sourcesOf = (node: TreeNode) => edited?.sources.get(node) ?? [node];
   const outline = useMemo(
-    () => new Outline(root, { open: open.value, parts, fold: !place.unfolded }),
+    () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded }),
     [root, open.value, parts, place.unfolded],
   );
   // At first, the tree is open as far as there is only one way, and along the hottest path.
@@ -162,8 +171,12 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     }
     open.value = next;
   };
-  /** Asks for what is below a node. */
-  const askBelow = (node: TreeNode) => {
+  /** Asks for what is below a node, or below those that it stands for. */
+  const askBelow = (shown: TreeNode) => {
+    const sources = sourcesOf(shown);
+    for (const node of sources) if (sources.length === 1 || node.folded > 0) askBelowOne(node);
+  };
+  const askBelowOne = (node: TreeNode) => {
     const selected = app.selection();
     const question = questionOf(selected);
     const below = [...place.below, ...pathOf(node)];
@@ -230,7 +243,8 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
 
   const lineAt = (i: number) => lines[i];
   const subjectOfNode = (node: TreeNode, group: Group): Subject => {
-    const [path, names] = [pathOf(node), namesOf(node)].map((list) => [...place.below, ...list]);
+    const [source = node] = sourcesOf(node);
+    const [path, names] = [pathOf(source), namesOf(source)].map((list) => [...place.below, ...list]);
     return { group, path: path ?? [], names: names ?? [], up: place.up };
   };
   const subjectOf = (i: number): Subject | undefined => {
@@ -340,6 +354,8 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     </RowsPage>
   );
 }
+
+const noParts: ReadonlyMap<number, TreeNode> = new Map();
 
 const blank: GridRow = { key: 0, level: 1, indent: 0, open: undefined, name: "", note: "", title: "", tone: "words" };
 

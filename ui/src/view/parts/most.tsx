@@ -1,11 +1,11 @@
 // The functions with the most of a metric, which the reader chooses.
+import type { Code } from "../../model/explain.ts";
 import { percent } from "../../model/format.ts";
 import { base, location, visible } from "../../model/names.ts";
 import {
   metricPart,
   mostLabels,
   mostMetrics,
-  type Code,
   type Holder,
   type Most,
   type MostMetric,

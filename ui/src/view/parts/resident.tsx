@@ -2,8 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { exactSize, percent } from "../../model/format.ts";
 import { location, visible } from "../../model/names.ts";
-import { placeOfPart, residentInWords, residentMeanings, type Resident } from "../../model/overview.ts";
 import type { Place } from "../../model/place.ts";
+import { mostNamed, placeOfPart, residentInWords, residentMeanings, type Resident } from "../../model/resident.ts";
 import { Bone, Size } from "../figures.tsx";
 import { GoLink, type Go } from "../go.tsx";
 import { Name } from "../name.tsx";
@@ -23,14 +23,21 @@ export function ResidentBar(props: {
     <>
       {words !== "" && <p class="resident-words">{words}</p>}
       <div class="resident-bar" aria-hidden="true">
-        {parts.map(({ kind, label, bytes: n }) => (
-          <i
-            key={kind}
-            class={`part-${kind}`}
-            title={`${label}: ${exactSize(n)}`}
-            style={{ flexGrow: n / Math.max(bytes, 1) }}
-          />
-        ))}
+        {parts.map((part) => {
+          const { kind, label, bytes: n } = part;
+          const to = placeOfPart(recording, resident, part);
+          return (
+            <i
+              key={kind}
+              class={to ? `part-${kind} leads` : `part-${kind}`}
+              title={`${label}: ${exactSize(n)}`}
+              style={{ flexGrow: n / Math.max(bytes, 1) }}
+              onClick={to && (() => go(to))}
+            >
+              {n > worthALabel * bytes && label}
+            </i>
+          );
+        })}
       </div>
       <table class="resident-legend">
         <caption>Parts of the resident set</caption>
@@ -49,7 +56,7 @@ export function ResidentBar(props: {
                   )}
                   {of.length > 0 && (
                     <span class="quiet of">
-                      {of.map((x, i) => (
+                      {of.slice(0, mostNamed).map((x, i) => (
                         <>
                           {i > 0 && ", "}
                           <span key={i} class="one" title={x.hint === "" ? undefined : visible(x.hint)}>
@@ -88,11 +95,14 @@ export function ResidentBar(props: {
   );
 }
 
+/** From this share on, a part of the bar has room for its name. */
+const worthALabel = 0.1;
+
 /** From this share on, what the allocator keeps is explained without pointing at it. */
 const worthAWord = 0.2;
 
 /** A link, if there is a place. */
-function Perhaps(props: { to: Place | undefined; go: (to: Place) => void; children: ComponentChildren }) {
+export function Perhaps(props: { to: Place | undefined; go: (to: Place) => void; children: ComponentChildren }) {
   const { to, go, children } = props;
   if (!to) return <>{children}</>;
   return (

@@ -1,7 +1,17 @@
-// Why live memory rose: the level at the beginning of the range, the changes, the level at its end. It adds up.
+// What a level was at the beginning of a range, what changed it, and what it was at the end: it adds up.
+import type { ComponentChildren } from "preact";
+import {
+  isFlat,
+  signed,
+  waterfall,
+  type Bar,
+  type Change,
+  type Code,
+  type Rise,
+  type Waterfall,
+} from "../../model/explain.ts";
 import { exactSize, plural, size } from "../../model/format.ts";
 import { location } from "../../model/names.ts";
-import { isFlat, signed, waterfall, type Bar, type Code, type Rise } from "../../model/overview.ts";
 import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
 
@@ -22,35 +32,69 @@ export function RiseWaterfall({ rise, to, hover, pick }: { rise: Rise; to: strin
       </p>
     );
   }
-  const { bars, cut } = waterfall(rise);
   return (
-    <table class={cut ? "waterfall cut" : "waterfall"}>
+    <WaterfallTable
+      of={waterfall(rise)}
+      level="live"
+      to={to}
+      name={(bar) => <RiseName bar={bar} rise={rise} hover={hover} pick={pick} />}
+      note={(row) => `${row.blocks < 0 ? "−" : ""}${plural(Math.abs(row.blocks), "block")}`}
+      point={(row) => hover(row?.code)}
+    />
+  );
+}
+
+/** @param level what is counted */
+export function WaterfallTable<R>(props: {
+  of: Waterfall<R>;
+  level: string;
+  to: string;
+  /** What stands for a bar that is no level. */
+  name: (bar: Bar<R>) => ComponentChildren;
+  /** What the hint of a number says besides. */
+  note?: (row: R) => string;
+  /** The row under the pointer; undefined: none any more. */
+  point?: (row: R | undefined) => void;
+}) {
+  const { of, level, to, name, note, point } = props;
+  const isLevel = ({ kind }: Bar<R>) => kind === "begin" || kind === "end";
+  const exact = (bar: Bar<R>) => {
+    if (isLevel(bar)) return exactSize(bar.bytes);
+    const more = bar.row && note ? `, ${note(bar.row)}` : "";
+    return `${bar.bytes < 0 ? "−" : ""}${exactSize(Math.abs(bar.bytes))}${more}`;
+  };
+  return (
+    <table class={of.cut ? "waterfall cut" : "waterfall"}>
       <thead>
         <tr>
           <th scope="col">from</th>
           <th scope="col" class="number">
-            live
+            {level}
           </th>
           <td aria-hidden="true" class="quiet number">
-            {cut && "axis does not begin at 0"}
+            {of.cut && "axis does not begin at 0"}
           </td>
         </tr>
       </thead>
       <tbody>
-        {bars.map((bar, i) => (
+        {of.bars.map((bar, i) => (
           <tr
             key={i}
             class={bar.kind}
-            onPointerEnter={() => bar.row && hover(bar.row.code)}
-            onPointerLeave={() => hover(undefined)}
+            onPointerEnter={() => bar.row && point?.(bar.row)}
+            onPointerLeave={() => point?.(undefined)}
           >
-            <Cell bar={bar} rise={rise} to={to} hover={hover} pick={pick} />
+            {isLevel(bar) ? (
+              <td class="quiet">{bar.kind === "begin" ? "at the beginning" : to}</td>
+            ) : (
+              <td class={bar.row ? undefined : "quiet"}>{name(bar)}</td>
+            )}
             <td class="number" title={exact(bar)}>
-              {bar.kind === "begin" || bar.kind === "end" ? size(bar.bytes) : signed(bar.bytes)}
+              {isLevel(bar) ? size(bar.bytes) : signed(bar.bytes)}
             </td>
             <td class="track" aria-hidden="true">
               <i
-                class={bar.kind === "begin" || bar.kind === "end" ? "level" : bar.bytes < 0 ? "fell" : "rose"}
+                class={isLevel(bar) ? "level" : bar.bytes < 0 ? "fell" : "rose"}
                 style={{ marginLeft: `${100 * bar.from}%`, width: `${100 * (bar.to - bar.from)}%` }}
               />
             </td>
@@ -61,17 +105,14 @@ export function RiseWaterfall({ rise, to, hover, pick }: { rise: Rise; to: strin
   );
 }
 
-function exact({ kind, bytes, row }: Bar): string {
-  if (kind === "begin" || kind === "end") return exactSize(bytes);
-  const blocks = row ? `, ${row.blocks < 0 ? "−" : ""}${plural(Math.abs(row.blocks), "block")}` : "";
-  return `${bytes < 0 ? "−" : ""}${exactSize(Math.abs(bytes))}${blocks}`;
-}
+/** If the others both grew and shrank, the smaller one is said from this share of the larger one on. */
+const worthSaying = 0.01;
 
-function Cell({ bar, rise, to, hover, pick }: { bar: Bar; rise: Rise; to: string } & Pointing) {
+function RiseName({ bar, rise, hover, pick }: { bar: Bar<Change>; rise: Rise } & Pointing) {
   const { code } = bar.row ?? {};
   if (code) {
     return (
-      <td>
+      <>
         <button
           type="button"
           class="plain function"
@@ -81,23 +122,20 @@ function Cell({ bar, rise, to, hover, pick }: { bar: Bar; rise: Rise; to: string
         >
           <Name text={code.name || "unknown function"} limit={48} />
         </button>{" "}
-        <span class="quiet">
+        <span class="quiet place">
           <Name text={location(code.file, code.line)} limit={32} />
         </span>
-      </td>
+      </>
     );
   }
-  if (bar.kind === "others") {
-    const { groups, grown, shrunk } = rise.others;
-    const both = grown > 0 && shrunk > 0;
-    return (
-      <td class="quiet" title={`${signed(grown)}, ${signed(-shrunk)}`}>
-        {plural(groups, "other call stack")}
-        {both && ` (${signed(grown)}, ${signed(-shrunk)})`}
-      </td>
-    );
-  }
-  return <td class="quiet">{bar.kind === "begin" ? "at the beginning" : to}</td>;
+  const { groups, grown, shrunk } = rise.others;
+  const both = Math.min(grown, shrunk) > worthSaying * Math.max(grown, shrunk);
+  return (
+    <span title={`${signed(grown)}, ${signed(-shrunk)}`}>
+      {plural(groups, `other ${rise.of}`)}
+      {both && ` (${signed(grown)}, ${signed(-shrunk)})`}
+    </span>
+  );
 }
 
 export const waterfallSkeleton = (

@@ -1,1 +1,0 @@
-import{r as o}from"./chunk-CHL6PGHO.js";import{a as e,b as i}from"./chunk-5G3IG2VP.js";var l=2e3;function b({text:s,limit:r}){let t=e(s),n=i(t,r);return o("bdi",{class:"name",title:n===t?void 0:i(t,l),children:n})}export{b as a};

@@ -1,0 +1,103 @@
+// Why memory rose or fell over the selected range: which call stacks account for it, and by how much the resident set
+// changed.
+import { useSignal } from "@preact/signals";
+import type { App } from "../app.ts";
+import { explanation, isFlat, riseTitle, signed, spanInWords, type Code, type Rise } from "../model/explain.ts";
+import type { ResidentChange } from "../model/resident.ts";
+import { parseTime, type Run, type Span } from "../model/time.ts";
+import { riseTask } from "../net/explain.ts";
+import { residentChangeTask } from "../net/resident.ts";
+import { Answered, useLaterPart } from "./part.tsx";
+import { ResidentChangeView } from "./parts/resident-change.tsx";
+import { RiseWaterfall, waterfallSkeleton } from "./parts/waterfall.tsx";
+
+/** What the pointer and the reader choose in a list of functions, as the app takes it. */
+export function pointing(app: App) {
+  return {
+    hover: (code: Code | undefined) => {
+      app.hovered.value = code && code.name !== "" ? { function: code.name, module: code.module } : undefined;
+    },
+    pick: (code: Code) => app.change({ picked: [code.name] }),
+  };
+}
+
+/** What is known of the run at once: times may refer to it. */
+export function runOf(app: App): Run {
+  const end = app.chosen?.recording.durationNs ?? Infinity;
+  return { begin: 0, end, peak: app.report.shown.value?.value.peak.time_ns, marks: new Map() };
+}
+
+/** The selected range: as the place says it or, of marks, from the first event after it to the last one before. */
+export function selectedSpan(app: App, { beginNs, endNs }: Rise): Span {
+  const { from = "start", to = "end" } = app.place.value;
+  const run = runOf(app);
+  const end = parseTime(to, run) ?? endNs;
+  return { begin: parseTime(from, run) ?? beginNs, end: Number.isFinite(end) ? end : endNs };
+}
+
+/** The right side of the pages whose main part does not explain the range. */
+export function ExplainRange({ app, picked }: { app: App; picked: boolean }) {
+  // The page is asked first. While the reader drags, it follows, and this stays.
+  const part = useLaterPart<Rise>(app, "rise", ({ recording, place, filters, rough }) =>
+    riseTask(recording, filters, place.unfolded, rough),
+  );
+  const chosen = useSignal<boolean | undefined>(undefined); // undefined: open unless something is picked
+  const rise = part.shown.value?.value;
+  const open = chosen.value ?? !picked;
+  return (
+    <section class="explain" aria-label="the selected range">
+      <p class="head">
+        <button
+          type="button"
+          class="plain fold"
+          aria-expanded={open}
+          onClick={() => (chosen.value = !open)}
+        >
+          {riseTitle(rise, true)}
+        </button>
+        {rise && <b class="number">{signed(rise.end - rise.begin)}</b>}
+      </p>
+      {open && (
+        <Answered part={part} skeleton={waterfallSkeleton}>
+          {(answer) => (
+            <>
+              <p class="quiet">
+                {spanInWords(selectedSpan(app, answer))}
+                {!isFlat(answer) && ` · ${explanation(answer)}`}
+              </p>
+              <RiseWaterfall
+                rise={answer}
+                to="at the end"
+                {...pointing(app)}
+                pick={(code) => {
+                  chosen.value = undefined; // it makes room for what is picked
+                  pointing(app).pick(code);
+                }}
+              />
+              <ResidentChanged app={app} range={selectedSpan(app, answer)} />
+            </>
+          )}
+        </Answered>
+      )}
+    </section>
+  );
+}
+
+/** By how much the resident set changed over a range; nothing if it was never read. */
+export function ResidentChanged({ app, range }: { app: App; range: Span }) {
+  const part = useLaterPart<ResidentChange | undefined>(app, "resident", ({ recording, filters }) =>
+    residentChangeTask(recording, filters),
+  );
+  const change = part.shown.value?.value;
+  if (!change) return null;
+  return (
+    <div class="resident-change">
+      <ResidentChangeView
+        recording={app.place.value.recording ?? ""}
+        change={change}
+        range={range}
+        go={(to) => app.go(to)}
+      />
+    </div>
+  );
+}
