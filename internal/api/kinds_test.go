@@ -189,6 +189,9 @@ func patterns(t *testing.T, texts string) []owncode.Pattern {
 // ask puts a question to the first recording, and returns the answer's tag.
 func ask(t *testing.T, a *API, question string, to any) string {
 	t.Helper()
+	if err := a.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	w := httptest.NewRecorder()
 	id := a.shelf.sets[0].entries[0].id
 	a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/r/"+id+"/"+question, nil))

@@ -111,8 +111,8 @@ func (o *opened) files() []string {
 }
 
 // newShelf finds the runs that arguments stand for. It returns an error if there is nothing of any of these names, or
-// if it soon turns out that none of them can be read. Reading what there is goes on until the background's context
-// ends.
+// if it soon turns out that none of them can be read: at once, if one begins as a recording does. Reading what there is
+// goes on until the background's context ends.
 func newShelf(ctx, background context.Context, finder *input.Finder, args []string) (*shelf, error) {
 	if len(args) == 0 {
 		last, err := input.LastRun()
@@ -130,6 +130,9 @@ func newShelf(ctx, background context.Context, finder *input.Finder, args []stri
 	}
 	if sure {
 		go s.load(background, args)
+		if slices.ContainsFunc(args, input.IsRecording) {
+			return s, nil
+		}
 		patience := time.NewTimer(slow)
 		defer patience.Stop()
 		select {
@@ -156,9 +159,15 @@ func (s *shelf) load(ctx context.Context, args []string) {
 	read := sync.OnceFunc(func() { close(s.some) })
 	var errs []error
 	for _, arg := range args {
+		before := len(s.sets)
 		if err := s.add(ctx, arg); err != nil {
 			errs = append(errs, err)
 			s.unreadable = append(s.unreadable, newUnreadable(arg, err))
+		}
+		if len(args) > 1 { // they would take memory until somebody asks
+			for _, set := range s.sets[before:] {
+				_ = set.run.LetGo() // nothing was written
+			}
 		}
 		if len(s.sets) > 0 {
 			read()
@@ -379,7 +388,7 @@ func (s *shelf) isDue(o *opened) bool {
 
 // acquire returns the recording, opened if it is not. release must be called when it is not used any more. Requests for
 // the same recording share its opening. A request whose context ends waits no longer; if nobody waits, the opening ends
-// before its long part, or the recording is open for whoever asks next.
+// while events are counted, or the recording is open for whoever asks next.
 func (s *shelf) acquire(ctx context.Context, e *entry) (*opened, error) {
 	if o := s.use(e); o != nil {
 		return o, nil
@@ -408,7 +417,7 @@ func (s *shelf) reopen(ctx context.Context, e *entry) (*opened, error) {
 	if err := s.makeRoom(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	source, err := query.New(r)
+	source, err := query.New(ctx, r)
 	if err != nil {
 		s.leaveRoom()
 		return nil, errors.Join(err, r.Close())

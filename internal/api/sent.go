@@ -124,6 +124,7 @@ func (a *API) convert(ctx context.Context, sent *input.Sent, metric string) (*ru
 		return nil, &Error{Status: http.StatusBadRequest, Code: "unreadable", What: err.Error(), Where: "body",
 			Do: "heaptap import says more about a file; docs/formats.md lists the formats"}
 	}
+	_ = r.LetGo() // nothing was written, and nobody may ask
 	set := &runSet{arg: r.Path(), temp: true, run: r, read: time.Now()}
 	a.shelf.putSent(sent, set)
 	return set, nil

@@ -52,7 +52,7 @@ func (r *Recording) Source() (*query.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := query.New(rec)
+	s, err := query.New(context.Background(), rec)
 	if err != nil {
 		return nil, errors.Join(err, rec.Close())
 	}
@@ -201,10 +201,11 @@ func processID(arg string, missing error) int {
 // Is reports whether a text names something that can be read: a run, a recording, a spool or another tool's file. What
 // is called .htap is one, even if there is no such file.
 func Is(arg string) bool {
-	return filepath.Ext(arg) == ".htap" || run.Is(arg) || isSpool(arg) || isRecording(arg) || imports.Is(arg)
+	return filepath.Ext(arg) == ".htap" || run.Is(arg) || isSpool(arg) || IsRecording(arg) || imports.Is(arg)
 }
 
-func isRecording(path string) bool {
+// IsRecording reports whether there is a file at a path that begins as a recording does.
+func IsRecording(path string) bool {
 	f, err := private.OpenRegular(path)
 	if err != nil {
 		return false

@@ -71,7 +71,7 @@ func (s *Sent) Run(ctx context.Context, version, metric string) (*run.Run, error
 }
 
 func (s *Sent) open(ctx context.Context, version, metric string) (*run.Run, error) {
-	if isRecording(s.path) {
+	if IsRecording(s.path) {
 		return run.Open(s.path)
 	}
 	to := filepath.Join(s.dir, "made", filepath.Base(s.path)) // its notes and messages contain this name

@@ -91,7 +91,7 @@ func (m *Merger) read(ctx context.Context, name string, r *recording.Reader, sum
 		}
 		return merged.Inputs, merged.Timeline, nil
 	}
-	p, err := profile.Load(r)
+	p, err := profile.Load(ctx, r)
 	if err != nil {
 		return nil, recording.Timeline{}, err
 	}

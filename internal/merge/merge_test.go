@@ -174,7 +174,7 @@ func some(t *testing.T, n int) (list []*process, paths []string) {
 // reading sums up call stacks by their text, which is the same in all recordings of a program.
 func reading(t *testing.T, r *recording.Reader, into map[string]tally.Stack) {
 	t.Helper()
-	p, err := profile.Load(r)
+	p, err := profile.Load(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSums(t *testing.T) {
 			// In the input's own recording: the stack with the same text.
 			one := make(map[string]tally.Stack)
 			reading(t, open(t, filepath.Join(filepath.Dir(paths[0]), m.Inputs[k].File)), one)
-			p, err := profile.Load(r)
+			p, err := profile.Load(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -439,7 +439,7 @@ func TestEmpty(t *testing.T) {
 		if m := r.Merged(); len(m.Inputs) != 2 || m.Inputs[0].Bytes != 0 {
 			t.Errorf("%+v", m)
 		}
-		s, err := query.New(r)
+		s, err := query.New(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -517,7 +517,7 @@ func TestForged(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if p, err := profile.Load(r); err == nil {
+		if p, err := profile.Load(t.Context(), r); err == nil {
 			if err := answer.Write(io.Discard, answer.NewReport(p, nil, 0)); err != nil {
 				t.Error(err)
 			}

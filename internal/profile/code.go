@@ -26,8 +26,8 @@ func (p *Profile) Kind(name, module string) (kind owncode.Kind, known bool) {
 	return p.code.fold.Function(name, module), true
 }
 
-// FileKind says whose a source file is, as Folding.File does; false if SetCode was not called. It is safe for concurrent
-// use.
+// FileKind says whose a source file is, as Folding.File does; false if SetCode was not called. It is safe for
+// concurrent use.
 func (p *Profile) FileKind(path string) (kind owncode.Kind, known bool) {
 	if p.code == nil {
 		return owncode.Other, false

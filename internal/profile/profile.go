@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -97,8 +98,9 @@ func (c Class) String() string {
 }
 
 // Load reads a recording. Of a damaged recording, the profile covers the undamaged part; Damage says what is missing.
-func Load(r *recording.Reader) (*Profile, error) {
-	sum, err := r.Tally()
+// Where events must be read, it ends with the context.
+func Load(ctx context.Context, r *recording.Reader) (*Profile, error) {
+	sum, err := r.TallyContext(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +128,16 @@ func Load(r *recording.Reader) (*Profile, error) {
 	p.Pools = r.Pools()
 	p.ResidentSets = residentSets(r.Resident())
 	p.StackMemory = stackMemory(r.StackUse())
-	p.Stacks = make([]Stack, 0, len(sum.Stacks))
+	n := 0
+	for i := range sum.Stacks {
+		if shows(&sum.Stacks[i]) {
+			n++
+		}
+	}
+	p.Stacks = make([]Stack, 0, n)
 	for i := range sum.Stacks {
 		s := &sum.Stacks[i]
-		if s.Allocations == 0 && s.Failed == 0 {
+		if !shows(s) {
 			continue
 		}
 		st := Stack{Stack: s, Leaked: Leak{s.LeakedBytes(), s.LeakedBlocks()}}
@@ -142,18 +150,21 @@ func Load(r *recording.Reader) (*Profile, error) {
 	all := Leak{sum.Totals.LeakedBytes(), sum.Totals.LeakedBlocks()}
 	p.Leaked = Leak{all.Bytes - min(p.Runtime.Bytes, all.Bytes), all.Blocks - min(p.Runtime.Blocks, all.Blocks)}
 	if p.Merged == nil && sum.Totals.Unmatched > 0 {
-		if err := p.loadUnmatched(r); !alreadyReported(err) {
+		if err := p.loadUnmatched(ctx, r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
 	p.limit = frameLimit(p.nodes, p.stackIDs())
 	if p.ErrorsKnown() {
-		if err := p.loadVariances(r); !alreadyReported(err) {
+		if err := p.loadVariances(ctx, r); !alreadyReported(err) {
 			return nil, err
 		}
 	}
 	return p, nil
 }
+
+// shows reports whether a stack is in the profile.
+func shows(s *tally.Stack) bool { return s.Allocations > 0 || s.Failed > 0 }
 
 // stackIDs returns the stacks that a report may show.
 func (p *Profile) stackIDs() []uint32 {
@@ -183,7 +194,7 @@ func Open(path string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := Load(r)
+	p, err := Load(context.Background(), r)
 	return p, errors.Join(err, r.Close())
 }
 

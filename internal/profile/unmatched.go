@@ -2,6 +2,8 @@ package profile
 
 import (
 	"cmp"
+	"context"
+	"math"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -18,10 +20,10 @@ type Unmatched struct {
 
 // loadUnmatched reads the events, since no summary has these. Of folded events it is not known. Deallocations whose
 // call stacks have the same text are one entry; the most frequent come first.
-func (p *Profile) loadUnmatched(r *recording.Reader) error {
+func (p *Profile) loadUnmatched(ctx context.Context, r *recording.Reader) error {
 	m := newMerger(p)
 	at := make(map[Unmatched]int) // by merged stack and function
-	err := r.Events(func(e *event.Event) bool {
+	err := r.Walk(ctx, 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool {
 		if e.Kind != event.Unmatched {
 			return true
 		}

@@ -1,17 +1,20 @@
 package profile
 
 import (
+	"context"
+	"math"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
 // loadVariances goes through the events, of which a sampled recording has few.
-func (p *Profile) loadVariances(r *recording.Reader) error {
+func (p *Profile) loadVariances(ctx context.Context, r *recording.Reader) error {
 	p.Variances = new(tally.Variances)
 	at := make(map[uint32]*tally.Variances)
 	peak, n := p.Totals.Peak.Event, uint64(0)
-	err := r.Events(func(e *event.Event) bool {
+	err := r.Walk(ctx, 0, math.MaxUint64, func(_, _ uint64, e *event.Event) bool {
 		n++
 		if e.Flags&event.Sampled == 0 {
 			return true

@@ -217,26 +217,21 @@ func (a *ask) collect() (*cells, error) {
 
 // sumUp drops empty cells and adds up the others.
 func (a *ask) sumUp(c *cells) {
-	kept := c.list[:0]
-	for i := range c.list {
-		if (a.noStacks || a.stacks.keep(c.list[i].stack)) && (a.ownPeaks || !c.list[i].empty()) {
-			kept = append(kept, c.list[i])
+	c.keep(func(x *cell) bool {
+		return (a.noStacks || a.stacks.keep(x.stack)) && (a.ownPeaks || !x.empty())
+	})
+	for i := range c.len() {
+		x := c.get(i)
+		if a.depths != nil && !a.noStacks && x.Allocations > 0 {
+			x.Depth = a.depths.Of(x.stack)
 		}
-	}
-	c.list, c.places = kept, places{}
-	for i := range kept {
-		v := &kept[i].Values
-		if a.depths != nil && !a.noStacks && v.Allocations > 0 {
-			v.Depth = a.depths.Of(kept[i].stack)
-		}
-		a.Total.Add(v)
+		a.Total.Add(&x.Values)
 	}
 }
 
 // fromTally takes the sums of the whole run.
 func (a *ask) fromTally(c *cells) {
 	a.peaksHeld = true
-	c.list = make([]cell, 0, len(a.sum.Stacks))
 	kept := a.kept()
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
@@ -266,7 +261,6 @@ func (a *ask) fromChanges(c *cells) error {
 	if err != nil {
 		return err
 	}
-	c.list = make([]cell, 0, len(changes))
 	if a.ownPeaks {
 		a.peaksHeld = true
 		before, err := timetravel.LiveAt(a.ctx, a.Reader, a.From)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 )
 
@@ -77,6 +79,52 @@ func TestCancelledAtOnce(t *testing.T) {
 		if err := question(ctx, func(_, _ uint64) { t.Errorf("%s: cancelled, and it began", name) }); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCancelledOpening: the opening of a recording whose events must be counted first, or read for other reasons, ends
+// with the context. The next opening is a whole one.
+func TestCancelledOpening(t *testing.T) {
+	t.Parallel()
+	const n = 3
+	for name, kind := range map[string]event.Kind{"without statistics": event.Alloc, "unmatched": event.Unmatched} {
+		path := filepath.Join(t.TempDir(), "a.htap")
+		w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Thread(0, event.Thread{TID: 1})
+		for i := range n {
+			if err := w.Event(&event.Event{Time: int64(100 * i), Kind: kind, Func: event.Malloc, Size: 8,
+				Ref: event.NoRef}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kind == event.Alloc {
+			err = w.Flush()
+		} else {
+			err = w.Finish(recording.Ending{End: 1000, Exited: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := recording.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := New(ctx, r); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		s, err := New(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Profile.Totals.Allocations + s.Profile.Totals.Unmatched; got != n {
+			t.Errorf("%s: %d events", name, got)
 		}
 	}
 }

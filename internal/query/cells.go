@@ -18,26 +18,55 @@ type level struct {
 	most int64 // since the beginning of the query's range
 }
 
-// cells is a table of cells by stack and label.
+// cells is a table of cells by stack and label. They lie in pages, and stay where they are while others are added: a cell
+// is hundreds of bytes, and a list that grows would be copied for up to a tenth of a second.
 type cells struct {
-	list   []cell
-	places places // number in list plus 1
+	pages  []*[cellsOfPage]cell
+	n      int
+	places places // number plus 1
 }
 
-// at returns the cell of a stack and a label; it is valid until the next call.
-func (c *cells) at(stack, label uint32) *cell { return &c.list[c.number(stack, label)] }
+const cellsOfPage = 64
 
-// number returns the index of a cell in the list, and adds the cell if necessary.
+// len is the number of cells.
+func (c *cells) len() int { return c.n }
+
+// get returns the cell with a number.
+func (c *cells) get(i int) *cell { return &c.pages[i/cellsOfPage][i%cellsOfPage] }
+
+// at returns the cell of a stack and a label.
+func (c *cells) at(stack, label uint32) *cell { return c.get(int(c.number(stack, label))) }
+
+// number returns the number of a cell, and adds the cell if necessary.
 func (c *cells) number(stack, label uint32) uint32 {
 	p := c.places.at(stack, label)
 	if *p == 0 {
-		c.list = append(c.list, cell{stack: stack, label: label})
-		*p = uint32(len(c.list))
+		if c.n == len(c.pages)*cellsOfPage {
+			c.pages = append(c.pages, new([cellsOfPage]cell))
+		}
+		*c.get(c.n) = cell{stack: stack, label: label}
+		c.n++
+		*p = uint32(c.n)
 	}
 	return *p - 1
 }
 
-// find returns a cell's index, or -1. Several goroutines may call it as long as no cell is added.
+// keep drops the cells for which keep returns false, and the places of all.
+func (c *cells) keep(keep func(x *cell) bool) {
+	kept := 0
+	for i := range c.n {
+		if x := c.get(i); keep(x) {
+			if kept < i {
+				*c.get(kept) = *x
+			}
+			kept++
+		}
+	}
+	c.n, c.places = kept, places{}
+	c.pages = slices.Delete(c.pages, (kept+cellsOfPage-1)/cellsOfPage, len(c.pages))
+}
+
+// find returns a cell's number, or -1. Several goroutines may call it as long as no cell is added.
 func (c *cells) find(stack, label uint32) int {
 	if label == 0 && stack < maxDense {
 		if uint64(stack) < uint64(len(c.places.dense)) {
@@ -51,30 +80,23 @@ func (c *cells) find(stack, label uint32) int {
 	return int(c.places.far.find(uint64(label)<<32|uint64(stack)).value) - 1
 }
 
-// index fills places for a list that was built elsewhere.
+// index fills in places that keep has dropped.
 func (c *cells) index() {
 	c.places = places{}
-	for i := range c.list {
-		*c.places.at(c.list[i].stack, c.list[i].label) = uint32(i + 1)
-	}
-}
-
-// expect makes room for the cells of a number of events, so that a list of many megabytes is not copied as it grows.
-func (c *cells) expect(a *ask, events uint64) {
-	if n := min(uint64(len(a.sum.Stacks)), events); !a.q.By.ofBlocks() && a.stacks == nil && n > uint64(len(c.list)) {
-		c.list = slices.Grow(c.list, int(n)-len(c.list))
+	for i := range c.len() {
+		*c.places.at(c.get(i).stack, c.get(i).label) = uint32(i + 1)
 	}
 }
 
 // reset empties the cells for another use.
 func (c *cells) reset() {
-	for i := range c.list {
-		if s := c.list[i].stack; uint64(s) < uint64(len(c.places.dense)) {
+	for i := range c.len() {
+		if s := c.get(i).stack; uint64(s) < uint64(len(c.places.dense)) {
 			c.places.dense[s] = 0
 		}
 	}
 	c.places.far.clear()
-	c.list = c.list[:0]
+	c.n = 0
 }
 
 // cellsPool pools the cells of blocks of events.

@@ -33,7 +33,6 @@ func (a *ask) fromEvents(c *cells) error {
 		err = a.prepare(k.begin, k.end)
 	}
 	if err == nil {
-		c.expect(a, k.end-min(k.begin, k.end))
 		err = a.scan(k.begin, k.end, k.fields(), k.collect)
 	}
 	k.finish()
@@ -160,7 +159,7 @@ func (k *count) collect(b recording.Stretch) (observer, func()) {
 					number = s.cell(e, l) + 1
 					last, at = l, number
 				}
-				s.add(&s.c.list[number-1], n, ref, e, in)
+				s.add(s.c.get(int(number-1)), n, ref, e, in)
 			}
 			if !in {
 				number = 0
@@ -192,7 +191,7 @@ func (b *blockCount) sums(batch *recording.Batch, counts []bool, labels []uint32
 		if !counts[i] {
 			continue
 		}
-		c := &b.c.list[b.cell(e, labels[i])]
+		c := b.c.get(int(b.cell(e, labels[i])))
 		if e.Kind == event.Alloc {
 			c.alloc(e)
 			if b.depths != nil && b.noStacks {
@@ -258,8 +257,8 @@ func (b *blockCount) begin() {
 }
 
 func (c *cells) begin() {
-	for i := range c.list {
-		c.list[i].most = c.list[i].now
+	for i := range c.len() {
+		c.get(i).most = c.get(i).now
 	}
 }
 
@@ -290,7 +289,7 @@ func (l *level) follow(o level, fresh, counts bool) {
 // add adds the sums of the next block of events. within says whether the block has a part of the range.
 func (k *count) add(s *blockCount, within bool) {
 	if k.joined != nil {
-		k.joined.resolve(&s.funcs, func(e *event.Event, of event.Func) { s.c.list[s.cell(e, uint32(of))].free(e) })
+		k.joined.resolve(&s.funcs, func(e *event.Event, of event.Func) { s.c.get(int(s.cell(e, uint32(of)))).free(e) })
 	}
 	if within && !s.began {
 		s.begin()
@@ -298,21 +297,21 @@ func (k *count) add(s *blockCount, within bool) {
 	if within && !k.began {
 		k.start()
 	}
-	to := make([]uint32, len(s.c.list))
-	for i := range s.c.list {
-		c := &s.c.list[i]
+	to := make([]uint32, s.c.len())
+	for i := range s.c.len() {
+		c := s.c.get(i)
 		to[i] = k.c.number(c.stack, c.label)
-		sum := &k.c.list[to[i]]
+		sum := k.c.get(int(to[i]))
 		sum.Values.Add(&c.Values)
 		sum.follow(c.level, s.before, within)
 	}
 	k.all.follow(s.all, s.before, within)
 	k.Runtime.Add(profile.Leak{Bytes: s.own.LeakedBytes, Blocks: s.own.LeakedBlocks})
 	if k.copied {
-		k.reallocs.add(&s.copies, func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
+		k.reallocs.add(&s.copies, func(number uint32) *Values { return &k.c.get(int(to[number-1])).Values })
 	}
 	if k.time {
-		s.times.add(func(number uint32) *Values { return &k.c.list[to[number-1]].Values })
+		s.times.add(func(number uint32) *Values { return &k.c.get(int(to[number-1])).Values })
 	}
 	s.c.reset()
 	cellsPool.Put(s.c)
@@ -333,8 +332,8 @@ func (k *count) finish() {
 	if !k.began {
 		k.start()
 	}
-	for i := range k.c.list {
-		c := &k.c.list[i]
+	for i := range k.c.len() {
+		c := k.c.get(i)
 		c.OwnPeak = uint64(max(c.most, 0))
 	}
 	k.peaksHeld, k.allPeak = true, uint64(max(k.all.most, 0))

@@ -64,8 +64,8 @@ type keptForest struct {
 // newForest returns the forest of the stacks of cells. If frames is false, it has the groups of blocks only.
 func newForest(a *ask, c *cells, frames bool) *forest {
 	f := emptyForest(a)
-	for i := range c.list {
-		f.leaf(c.list[i].stack, c.list[i].label, frames)
+	for i := range c.len() {
+		f.leaf(c.get(i).stack, c.get(i).label, frames)
 	}
 	return f
 }

@@ -55,7 +55,7 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 		if place == 0 {
 			continue
 		}
-		v := &c.list[place-1].Values
+		v := &c.get(int(place - 1)).Values
 		if v.empty() {
 			continue
 		}
@@ -104,13 +104,13 @@ func (v *Values) counts() tally.Counts {
 
 // peaksOfCells determines each stack's own peak.
 func (a *ask) peaksOfCells(c *cells) error {
-	nodes := make([]int32, len(c.list))
+	nodes := make([]int32, c.len())
 	for i := range nodes {
 		nodes[i] = int32(i)
 	}
 	p := newPeaks(a, c, nodes, func(n int32) []int32 { return []int32{n} })
-	for i := range c.list {
-		p.want(&c.list[i].OwnPeak)
+	for i := range c.len() {
+		p.want(&c.get(i).OwnPeak)
 	}
 	return p.find()
 }

@@ -44,17 +44,17 @@ func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
 // sumsOf adds up cells.
 func (a *ask) sumsOf(c *cells, fields []field, frames bool) (n *nodeSums, err error) {
 	n = &nodeSums{a: a, cells: c}
-	leaf := func(i int) (stack, label uint32) { return c.list[i].stack, c.list[i].label }
-	if n.forest, n.nodes, err = a.forest(len(c.list), frames, leaf); err != nil {
+	leaf := func(i int) (stack, label uint32) { return c.get(i).stack, c.get(i).label }
+	if n.forest, n.nodes, err = a.forest(c.len(), frames, leaf); err != nil {
 		return nil, err
 	}
-	each := newSums(fields, len(c.list), a.Sampled)
-	for i := range c.list {
-		each.set(i, &c.list[i].Values)
+	each := newSums(fields, c.len(), a.Sampled)
+	for i := range c.len() {
+		each.set(i, &c.get(i).Values)
 	}
 	n.begin(fields, a.Sampled)
 	n.self.addAll(n.nodes, each)
-	n.endAt(n.nodes, func(i int) uint32 { return c.list[i].stack })
+	n.endAt(n.nodes, func(i int) uint32 { return c.get(i).stack })
 	n.addUp()
 	return n, a.ctx.Err()
 }

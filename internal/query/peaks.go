@@ -44,7 +44,7 @@ func (p *peaks) find() error {
 	}
 	p.want(&p.a.Total.OwnPeak)
 	all := int32(len(p.out) - 1)
-	p.list = make([][]int32, len(p.c.list))
+	p.list = make([][]int32, p.c.len())
 	done, err := p.held(all)
 	if done || err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *peaks) held(all int32) (bool, error) {
 		return false, nil
 	}
 	single := make([]bool, len(p.out))
-	for i := range p.c.list {
+	for i := range p.c.len() {
 		slots, err := p.of(i, all)
 		if err != nil {
 			return false, err
@@ -70,7 +70,7 @@ func (p *peaks) held(all int32) (bool, error) {
 				return false, nil
 			}
 			single[s] = true
-			*p.out[s] = p.c.list[i].OwnPeak
+			*p.out[s] = p.c.get(i).OwnPeak
 		}
 	}
 	switch {
@@ -78,7 +78,7 @@ func (p *peaks) held(all int32) (bool, error) {
 		*p.out[all] = p.a.allPeak
 		return true, nil
 	case p.a.stacks != nil:
-		return len(p.c.list) < 2, nil
+		return p.c.len() < 2, nil
 	case p.a.whole:
 		*p.out[all] = p.a.sum.Totals.Peak.Bytes
 		return true, nil
@@ -86,8 +86,8 @@ func (p *peaks) held(all int32) (bool, error) {
 	bytes, _, err := timetravel.PeakBetween(p.a.ctx, p.a.Reader, p.a.From, p.a.To)
 	if p.a.From == p.a.To {
 		bytes = 0
-		for i := range p.c.list {
-			bytes += p.c.list[i].OwnPeak
+		for i := range p.c.len() {
+			bytes += p.c.get(i).OwnPeak
 		}
 	}
 	*p.out[all] = bytes
@@ -167,7 +167,7 @@ func (p *peaks) merge() (of []int32, n int, err error) {
 func (p *peaks) follow(all int32) error {
 	a := p.a
 	p.c.index()
-	for i := range p.c.list {
+	for i := range p.c.len() {
 		if _, err := p.of(i, all); err != nil {
 			return err
 		}

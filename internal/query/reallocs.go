@@ -65,7 +65,7 @@ func (b *blockReallocs) observe(e *event.Event, number uint32, c *cells) {
 		b.open = append(b.open, unpairedRealloc{e.Thread, number, size, n})
 	case number > 0:
 		n, _ := e.Weight()
-		c.list[number-1].Copied += n * min(old.size, size)
+		c.get(int(number - 1)).Copied += n * min(old.size, size)
 	}
 }
 

@@ -107,7 +107,7 @@ func flipped(t *testing.T, path string, at int64) *Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(r)
+	s, err := New(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

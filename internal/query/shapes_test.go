@@ -385,7 +385,7 @@ func TestDamaged(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		s, err := New(rd)
+		s, err := New(t.Context(), rd)
 		if err != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -35,9 +36,10 @@ type Source struct {
 	spansMade   []RegionSpan
 }
 
-// New prepares a recording for questions. The caller keeps and closes the Reader.
-func New(r *recording.Reader) (*Source, error) {
-	p, err := profile.Load(r)
+// New prepares a recording for questions, which may mean that it counts events, until the context ends. The caller keeps
+// and closes the Reader.
+func New(ctx context.Context, r *recording.Reader) (*Source, error) {
+	p, err := profile.Load(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func Open(path string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := New(r)
+	s, err := New(context.Background(), r)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}

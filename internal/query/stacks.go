@@ -43,8 +43,8 @@ func Stacks(ctx context.Context, s *Source, q *Query) (*StackTable, error) {
 		}
 	}
 	t := &StackTable{Answer: a.Answer}
-	for i := range c.list {
-		x := &c.list[i]
+	for i := range c.len() {
+		x := c.get(i)
 		if one.By == ByThread && q.Names != nil {
 			x.label = q.Names.Thread(x.label)
 		}

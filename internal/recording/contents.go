@@ -32,12 +32,13 @@ type Tables struct {
 	added     addedRows
 }
 
-// addedRows are rows that are read, but not yet part of the tables: complete adds them.
+// addedRows are rows that are read, but not yet part of the tables: complete adds them. Those of many are kept as their
+// blocks have them: one list would be copied again and again.
 type addedRows struct {
 	threads []entry[event.Thread]
 	modules []event.Module
-	pcs     []entry[event.PC]
-	nodes   []entry[event.Node]
+	pcs     [][]entry[event.PC]
+	nodes   [][]entry[event.Node]
 }
 
 // loadTable reads a block of a table.
@@ -49,9 +50,13 @@ func (t *Tables) loadTable(typ blockType, s *column.Set) (err error) {
 	case blockModules:
 		a.modules, err = moduleTable.Decode(s, a.modules)
 	case blockPCs:
-		a.pcs, err = pcTable.Decode(s, a.pcs)
+		var list []entry[event.PC]
+		list, err = pcTable.Decode(s, nil)
+		a.pcs = append(a.pcs, list)
 	case blockNodes:
-		a.nodes, err = nodeTable.Decode(s, a.nodes)
+		var list []entry[event.Node]
+		list, err = nodeTable.Decode(s, nil)
+		a.nodes = append(a.nodes, list)
 	case blockSamples:
 		t.samples, err = decodeSamples(s, t.samples)
 	case blockSymbols:
@@ -92,8 +97,8 @@ func (t *Tables) complete() (damage []string) {
 	t.added = addedRows{}
 	damage = t.setThreads(a.threads)
 	t.setModules(a.modules)
-	t.pcs.add(a.pcs)
-	t.nodes.add(a.nodes)
+	t.pcs.add(a.pcs...)
+	t.nodes.add(a.nodes...)
 	if n, id := t.cutCycles(a.nodes); n > 0 {
 		damage = append(damage, fmt.Sprintf("the tree of call stacks: %d of its nodes are their own ancestors, "+
 			"for example node %d", n, id))
@@ -218,11 +223,13 @@ func (t *Tables) known(id uint32) bool {
 // cutCycles makes every path up the calling-context tree end, since those who follow parents do not count steps. Only
 // damaged and forged files have nodes that are their own ancestors; the last node on such a path loses its parent.
 // cutCycles returns how many lost theirs, and one of them. added are the nodes that are new in the table.
-func (t *Tables) cutCycles(added []entry[event.Node]) (cut int, example uint32) {
-	for i := range added {
-		// A recorder numbers callers before their callees: then there can be no cycle.
-		if e := &added[i]; e.v.Parent >= e.id && e.id != 0 {
-			t.unordered = true
+func (t *Tables) cutCycles(added [][]entry[event.Node]) (cut int, example uint32) {
+	for _, list := range added {
+		for i := range list {
+			// A recorder numbers callers before their callees: then there can be no cycle.
+			if e := &list[i]; e.v.Parent >= e.id && e.id != 0 {
+				t.unordered = true
+			}
 		}
 	}
 	if !t.unordered {

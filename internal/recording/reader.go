@@ -329,7 +329,10 @@ func (r *Reader) StoredTally() *tally.Summary { return r.stored }
 
 // Tally returns the statistics of the events: those of the recorder, if the recording has them. Otherwise it counts the
 // events after the recorder's latest statistics, as far as they are whole; Damage says which are not.
-func (r *Reader) Tally() (*tally.Summary, error) {
+func (r *Reader) Tally() (*tally.Summary, error) { return r.TallyContext(context.Background()) }
+
+// TallyContext is Tally, and ends with the context's error if that ends while events are counted.
+func (r *Reader) TallyContext(ctx context.Context) (*tally.Summary, error) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
 	if r.tally != nil {
@@ -343,7 +346,7 @@ func (r *Reader) Tally() (*tally.Summary, error) {
 	if r.stored != nil {
 		t, from = tally.Resume(r.stored), r.stored.Totals.Events
 	}
-	err := r.WalkBatches(context.Background(), from, math.MaxUint64, adding(t))
+	err := r.WalkBatches(ctx, from, math.MaxUint64, adding(t))
 	var damage *DamageError
 	if errors.As(err, &damage) {
 		err = nil

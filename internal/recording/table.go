@@ -21,16 +21,19 @@ type entry[T any] struct {
 const MaxGap = 8
 
 // add adds entries, or replaces those that were there.
-func (t *Table[T]) add(entries []entry[T]) {
-	if len(entries) == 0 {
+func (t *Table[T]) add(lists ...[]entry[T]) {
+	n, size := 0, len(t.dense)
+	for _, entries := range lists {
+		n += len(entries)
+		for i := range entries {
+			size = max(size, int(entries[i].id)+1)
+		}
+	}
+	if n == 0 {
 		return
 	}
-	size := len(t.dense)
-	for i := range entries {
-		size = max(size, int(entries[i].id)+1)
-	}
-	if t.sparse == nil && size > MaxGap*(t.count+len(entries))+4096 {
-		t.sparse = make(map[uint32]T, t.count+len(entries))
+	if t.sparse == nil && size > MaxGap*(t.count+n)+4096 {
+		t.sparse = make(map[uint32]T, t.count+n)
 		for i, ok := range t.filled {
 			if ok {
 				t.sparse[uint32(i)] = t.dense[i]
@@ -38,21 +41,28 @@ func (t *Table[T]) add(entries []entry[T]) {
 		}
 		t.dense, t.filled = nil, nil
 	}
-	if t.sparse != nil {
-		for _, e := range entries {
-			t.sparse[e.id] = e.v
+	if t.sparse == nil {
+		t.dense = append(t.dense, make([]T, size-len(t.dense))...)
+		t.filled = append(t.filled, make([]bool, size-len(t.filled))...)
+	}
+	for _, entries := range lists {
+		for i := range entries {
+			t.put(&entries[i])
 		}
+	}
+}
+
+// put adds an entry for which there is room.
+func (t *Table[T]) put(e *entry[T]) {
+	if t.sparse != nil {
+		t.sparse[e.id] = e.v
 		t.count = len(t.sparse)
 		return
 	}
-	t.dense = append(t.dense, make([]T, size-len(t.dense))...)
-	t.filled = append(t.filled, make([]bool, size-len(t.filled))...)
-	for _, e := range entries {
-		if !t.filled[e.id] {
-			t.count++
-		}
-		t.dense[e.id], t.filled[e.id] = e.v, true
+	if !t.filled[e.id] {
+		t.count++
 	}
+	t.dense[e.id], t.filled[e.id] = e.v, true
 }
 
 // set replaces an entry that is there.

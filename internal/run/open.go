@@ -36,6 +36,8 @@ type Run struct {
 	file  *os.File // a recording
 	loose bool     // recordings that are files of their own, which Member names
 	ended bool     // of a recording: it has its ending
+
+	read *recording.Reader // of a recording that has its ending: as Open has read it; nil: it was handed out, or let go
 }
 
 // Paths in a run's folder.
@@ -130,7 +132,7 @@ func open(path string) (*Run, error) {
 
 // Close closes the run. Readers of its programs stay open.
 func (r *Run) Close() error {
-	var errs []error
+	errs := []error{r.LetGo()}
 	if r.root != nil {
 		errs = append(errs, r.root.Close())
 	}
@@ -141,6 +143,14 @@ func (r *Run) Close() error {
 	}
 	r.root, r.pack, r.file = nil, nil, nil
 	return errors.Join(errs...)
+}
+
+// LetGo frees what Open has read of a recording, which it keeps for the first call of OpenProgram.
+func (r *Run) LetGo() (err error) {
+	if r.read != nil {
+		err, r.read = r.read.Close(), nil
+	}
+	return err
 }
 
 // Path is the path by which the run was opened.
@@ -352,13 +362,16 @@ func (r *Run) openRecording(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	defer rec.Close()
 	_, r.ended = rec.Ending()
 	r.info = infoOf(rec.Process())
 	r.index.programs = []Program{ProgramOf(rec)}
 	if list := rec.Damage(); len(list) > 0 && !rec.Live() {
 		r.damage = append(r.damage, list[0])
 	}
+	if !r.ended {
+		return rec.Close()
+	}
+	r.read = rec
 	return nil
 }
 
@@ -449,6 +462,10 @@ func (r *Run) isEmpty(name string) bool {
 
 func (r *Run) openProgram(p *Program) (*recording.Reader, error) {
 	switch {
+	case r.read != nil:
+		rec := r.read
+		r.read = nil
+		return rec, nil
 	case r.file != nil:
 		return r.reopen(r.path)
 	case r.loose:

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -225,4 +226,60 @@ func TestPackedSince(t *testing.T) {
 func pipe(path string) error {
 	_ = os.Remove(path)
 	return unix.Mkfifo(path, 0o600)
+}
+
+// TestReadOnce: of a complete recording, the first reader is what Open has read; each has its file for itself.
+func TestReadOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{})
+	if err == nil {
+		err = w.Finish(recording.Ending{End: 1, Exited: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// descriptors counts those that lead to the recording.
+	descriptors := func() (n int) {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			if to, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil && to == path {
+				n++
+			}
+		}
+		return n
+	}
+	reader := func(r *run.Run) *recording.Reader {
+		t.Helper()
+		rec, err := r.OpenProgram(0)
+		if err != nil || !rec.Complete() {
+			t.Fatal(err)
+		}
+		return rec
+	}
+	r := open(t, path)
+	before := descriptors()
+	first := reader(r)
+	if n := descriptors(); n != before {
+		t.Errorf("the first reader has opened the file again: %d descriptors, then %d", before, n)
+	}
+	second := reader(r)
+	if err := errors.Join(first.Close(), r.Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := second.Content().ReadAt(make([]byte, 8), 0); err != nil || descriptors() != 1 {
+		t.Errorf("the second reader: %v, %d descriptors", err, descriptors())
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	r = open(t, path)
+	if err := r.LetGo(); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(reader(r).Close(), r.Close()); err != nil || descriptors() != 0 {
+		t.Errorf("let go: %v, %d descriptors are left", err, descriptors())
+	}
 }

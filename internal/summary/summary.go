@@ -3,6 +3,7 @@ package summary
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func unit(console *launch.Console, result *launch.Result, options view.Options) 
 	var p *profile.Profile
 	if err == nil {
 		defer rec.Close()
-		p, err = profile.Load(rec)
+		p, err = profile.Load(context.Background(), rec)
 	}
 	fmt.Fprintln(console)
 	if err == nil {

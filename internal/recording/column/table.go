@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 )
 
 // Table is a kind of block whose payload is rows. Its fields are listed once, for both directions: Fields says in which
@@ -79,6 +80,8 @@ func (t *Table[T]) Decode(s *Set, rows []T, more ...*uint64) ([]T, error) {
 	if t.Names && !r.readNames() {
 		return rows, ErrTable
 	}
+	// Mostly, each row has a field in the first column, and a field is a byte at least.
+	rows = slices.Grow(rows, min(int(n), r.cols[r.ids[0]].Left()))
 	x, before := new(T), new(T)
 	for range n {
 		var zero T
