@@ -136,3 +136,30 @@ func TestMarshal(t *testing.T) {
 		}
 	}
 }
+
+// TestKindOfFiles: a file is the user's if a function in it is.
+func TestKindOfFiles(t *testing.T) {
+	t.Parallel()
+	s := querytest.Server(t)
+	s.Profile.SetCode(owncode.Rules{})
+	own := make(map[string]bool)
+	for i := range s.Profile.Stacks {
+		s.Profile.PCs(s.Profile.Stacks[i].ID, func(pc uint32) bool {
+			for _, f := range s.Profile.PCFrames(pc) {
+				kind, _ := s.Profile.Kind(f.Function, f.Module)
+				own[f.File] = own[f.File] || kind == owncode.Own
+			}
+			return true
+		})
+	}
+	kinds := make(map[bool]int)
+	for file, is := range own {
+		if got := newGroup(s, &query.Group{By: query.ByFile, File: file}, nil).Kind; (got == "own") != is {
+			t.Errorf("%q is %q, the user's: %t", file, got, is)
+		}
+		kinds[is]++
+	}
+	if kinds[true] == 0 || kinds[false] == 0 {
+		t.Errorf("files: %v", kinds)
+	}
+}

@@ -11,7 +11,7 @@ type Group struct {
 	By       string       `json:"by"`
 	Unknown  bool         `json:"unknown,omitempty"`
 	Function string       `json:"function,omitempty"`
-	Kind     string       `json:"kind,omitempty"` // whose code a function is: own, library, wrapper or other
+	Kind     string       `json:"kind,omitempty"` // whose code a function or a file is: own, library, wrapper or other
 	File     string       `json:"file,omitempty"`
 	Line     uint32       `json:"line,omitempty"`
 	Module   string       `json:"module,omitempty"`
@@ -40,10 +40,7 @@ type Bounds struct {
 // newGroup names a group. The table has the call stacks; nil: the group is not one.
 func newGroup(s *query.Source, g *query.Group, t *frameTable) Group {
 	j := Group{By: g.By.String(), Unknown: g.Unknown, Function: g.Function, File: g.File, Line: g.Line,
-		Module: g.Module, Inlined: g.Inlined}
-	if kind, known := s.Profile.Kind(g.Function, g.Module); known && OfFrames(g.By) && !g.Unknown {
-		j.Kind = kind.String()
-	}
+		Module: g.Module, Inlined: g.Inlined, Kind: kindOf(s, g)}
 	switch g.By {
 	case query.ByStack:
 		j.Stack = t.of(g.Stack)
@@ -65,6 +62,23 @@ func newGroup(s *query.Source, g *query.Group, t *frameTable) Group {
 		}
 	}
 	return j
+}
+
+// kindOf says whose code a group is; "": it is none, or that is not known.
+func kindOf(s *query.Source, g *query.Group) string {
+	if g.Unknown {
+		return ""
+	}
+	if g.By == query.ByFile {
+		if kind, known := s.Profile.FileKind(g.File); known {
+			return kind.String()
+		}
+	} else if OfFrames(g.By) {
+		if kind, known := s.Profile.Kind(g.Function, g.Module); known {
+			return kind.String()
+		}
+	}
+	return ""
 }
 
 // OfFrames reports whether the groups of a grouping are functions or parts of them: whose code they are is known.

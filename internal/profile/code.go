@@ -26,6 +26,17 @@ func (p *Profile) Kind(name, module string) (kind owncode.Kind, known bool) {
 	return p.code.fold.Function(name, module), true
 }
 
+// FileKind says whose a source file is, as Folding.File does; false if SetCode was not called. It is safe for concurrent
+// use.
+func (p *Profile) FileKind(path string) (kind owncode.Kind, known bool) {
+	if p.code == nil {
+		return owncode.Other, false
+	}
+	p.code.mu.Lock()
+	defer p.code.mu.Unlock()
+	return p.code.fold.File(path), true
+}
+
 // Changeable returns the line of a stack that the user can change, as Folding.Changeable does. It is safe for
 // concurrent use.
 func (p *Profile) Changeable(stack uint32) (Level, bool) {
@@ -45,7 +56,7 @@ func (p *Profile) Kinds(yield func(name, module string, kind owncode.Kind)) {
 	}
 	p.code.mu.Lock()
 	defer p.code.mu.Unlock()
-	p.code.fold.Function("", "")
+	p.code.fold.count()
 	for key, kind := range p.code.fold.functions {
 		yield(key[0], key[1], kind)
 	}

@@ -37,6 +37,7 @@ type Folding struct {
 	whole     bool // nothing is folded
 	kinds     map[uint32][]owncode.Kind
 	functions map[[2]string]owncode.Kind
+	files     map[string]owncode.Kind
 	built     map[string]bool
 }
 
@@ -87,20 +88,39 @@ func (f *Folding) of(pc uint32, frames []Frame) []owncode.Kind {
 
 // Function says whose code a function of a table or a tree is: that of any of its frames, the user's own first.
 func (f *Folding) Function(name, module string) owncode.Kind {
-	if f.functions == nil {
-		f.functions = make(map[[2]string]owncode.Kind)
-		f.p.symbols.reader.PCs().All(func(pc uint32, _ event.PC) bool {
-			frames := f.p.PCFrames(pc)
-			for i, kind := range f.of(pc, frames) {
-				key := [2]string{frames[i].Function, frames[i].Module}
-				if old, ok := f.functions[key]; !ok || preferred[kind] > preferred[old] {
-					f.functions[key] = kind
-				}
-			}
-			return true
-		})
-	}
+	f.count()
 	return f.functions[[2]string{name, module}]
+}
+
+// File says whose a source file is: the user's own, if any function in it is.
+func (f *Folding) File(path string) owncode.Kind {
+	f.count()
+	return f.files[path]
+}
+
+// count finds out whose the functions and the files are, once.
+func (f *Folding) count() {
+	if f.functions != nil {
+		return
+	}
+	f.functions = make(map[[2]string]owncode.Kind)
+	f.files = make(map[string]owncode.Kind)
+	f.p.symbols.reader.PCs().All(func(pc uint32, _ event.PC) bool {
+		frames := f.p.PCFrames(pc)
+		for i, kind := range f.of(pc, frames) {
+			key := [2]string{frames[i].Function, frames[i].Module}
+			if old, ok := f.functions[key]; !ok || preferred[kind] > preferred[old] {
+				f.functions[key] = kind
+			}
+			if kind == owncode.Wrapper {
+				kind = owncode.Other // a user has wrappers, too
+			}
+			if old, ok := f.files[frames[i].File]; !ok || preferred[kind] > preferred[old] {
+				f.files[frames[i].File] = kind
+			}
+		}
+		return true
+	})
 }
 
 var preferred = map[owncode.Kind]int{owncode.Wrapper: 4, owncode.Own: 3, owncode.Other: 2, owncode.Library: 1}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -34,8 +35,9 @@ type Census struct {
 	inodes2    map[uint64][]int
 	young      bool // a process that has just begun carries the run's environment
 	young2     bool
-	missed     map[int]string // processes of the run that are not recorded: a sentence about each
-	unreported []string       // of these, what Missed has not returned yet
+	suspects   map[int]suspect // processes of the run that have an agent and no spool
+	missed     map[int]string  // those of them that will have none: a sentence about each
+	unreported []string        // of these, what Missed has not returned yet
 }
 
 // NewCensus notes which processes there are: none of them is part of the run. family is nil unless root records. ring
@@ -43,7 +45,8 @@ type Census struct {
 func NewCensus(folder *private.Folder, family *Family, ring func()) *Census {
 	c := &Census{
 		dir: folder.Path(), folder: folder, family: family, ring: ring,
-		before: map[int]bool{}, missed: map[int]string{}, wake: make(chan struct{}, 1),
+		before: map[int]bool{}, suspects: map[int]suspect{}, missed: map[int]string{},
+		wake: make(chan struct{}, 1),
 	}
 	for _, pid := range pids() {
 		c.before[pid] = true
@@ -132,6 +135,7 @@ func (c *Census) Look() {
 	c.again, c.began = c.began, began
 	c.inodes2, c.inodes = c.inodes, inodes
 	c.young2, c.young = c.young, young
+	maps.DeleteFunc(c.suspects, func(_ int, s suspect) bool { return s.last.Before(began) })
 }
 
 // maxLists bounds how often a look lists the processes, where processes of others come and go all the time.
@@ -171,7 +175,7 @@ func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 	maps, err := readProc(pid, "maps")
 	if err != nil || !bytes.Contains(maps, dir) {
 		gone := len(maps) == 0
-		old := age(pid) >= 2*time.Second
+		old := age(pid) >= patience
 		if old && !bytes.Contains(maps, []byte(agentFile)) {
 			return gone, false
 		}
@@ -180,7 +184,7 @@ func (c *Census) inspect(pid int, inodes map[uint64][]int) (ours, soon bool) {
 		soon = (carries || executing(pid)) && c.related(pid)
 		if old {
 			if soon && !steppedAside(env) {
-				c.miss(pid)
+				return gone, !c.miss(pid, maps)
 			}
 			return gone, false
 		}
@@ -230,12 +234,33 @@ func steppedAside(env []byte) bool {
 // mostMissed bounds how many processes are named in notes that they are not recorded.
 const mostMissed = 20
 
-// miss notes a process of the run that has an agent and no spool.
-func (c *Census) miss(pid int) {
+// suspect is a process that has an agent and no spool.
+type suspect struct {
+	since, last time.Time // when it was first and last seen so
+	image       string    // its first mapping, which is elsewhere after the next exec
+}
+
+// patience is how long a process may take, from its exec, to make its spool.
+const patience = 2 * time.Second
+
+// miss notes a process of the run that has an agent and no spool. The process may be old and have executed another
+// program a moment ago: only one that stays as it is for a while is missed. It returns whether that is known.
+func (c *Census) miss(pid int, mappings []byte) (known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.missed[pid]; known || len(c.missed) >= mostMissed {
-		return
+		return true
+	}
+	image, _, _ := bytes.Cut(mappings, []byte("\n"))
+	now := time.Now()
+	s := c.suspects[pid]
+	if s.image != string(image) {
+		s = suspect{since: now, image: string(image)}
+	}
+	s.last = now
+	c.suspects[pid] = s
+	if now.Sub(s.since) < patience {
+		return false
 	}
 	why := "it has heaptap's agent, which could not reach the run's folder or the recorder"
 	if root, err := os.Stat(fmt.Sprintf("/proc/%d/root/.", pid)); err == nil {
@@ -245,6 +270,7 @@ func (c *Census) miss(pid int) {
 	}
 	c.missed[pid] = fmt.Sprintf("process %d%s is not recorded: %s", pid, nameOf(pid), why)
 	c.unreported = append(c.unreported, c.missed[pid])
+	return true
 }
 
 // Missed returns sentences about processes that are not recorded, each once.

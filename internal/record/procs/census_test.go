@@ -2,6 +2,7 @@ package procs
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/private"
@@ -36,5 +37,42 @@ func TestMapsSpool(t *testing.T) {
 		if c.mapsSpool(forged) {
 			t.Errorf("taken for a spool: %s", forged)
 		}
+	}
+}
+
+// TestMissed: a process that has just executed another program has an agent and no spool for a moment, however old it
+// is; it is missed if it stays so.
+func TestMissed(t *testing.T) {
+	folder, err := private.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	c := NewCensus(folder, nil, func() {})
+	pid := os.Getpid()
+	see := func(image string, known bool, sentences int) {
+		t.Helper()
+		if got := c.miss(pid, []byte(image+" r--p /bin/sh\n7fff r--p /x\n")); got != known {
+			t.Errorf("image %s: known: %t", image, got)
+		}
+		if list := c.Missed(); len(list) != sentences {
+			t.Errorf("image %s: %d sentences, want %d: %q", image, len(list), sentences, list)
+		}
+	}
+	later := func() {
+		s := c.suspects[pid]
+		s.since = s.since.Add(-2 * patience)
+		c.suspects[pid] = s
+	}
+	see("1000", false, 0)
+	see("1000", false, 0)
+	later()
+	see("2000", false, 0)
+	later()
+	see("2000", true, 1)
+	see("2000", true, 0)
+	c.Look() // It has a spool by now, or has ended.
+	if len(c.suspects) > 0 {
+		t.Errorf("still suspected: %v", c.suspects)
 	}
 }

@@ -258,16 +258,11 @@ export interface Entry {
 }
 
 /**
- * The file that is opened if none was chosen: the first of the user's own, as far as one can tell by where it is.
+ * The file that is opened if none was chosen: the first of the user's own.
  * @param files those that count most come first
  */
 export function firstFile(files: readonly Entry[]): string | undefined {
   return (files.find(({ own }) => own) ?? files[0])?.name;
-}
-
-/** Whether a file is the user's, as its path looks: distributions build in /usr/src and /build, or name no folder. */
-export function isOwnFile(path: string): boolean {
-  return path.startsWith("/") && !/^\/(usr|build|builddir|opt|nix|rustc|root\/\.cargo)\//.test(path);
 }
 
 /** The pattern of `focus` that finds what goes through a line. */

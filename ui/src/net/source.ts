@@ -3,7 +3,7 @@ import type { MetricName, Parameters, SourceText, Top } from "../api.ts";
 import { cleanPath, kindOf, kinds } from "../model/details.ts";
 import type { Filters } from "../model/filters.ts";
 import { base } from "../model/names.ts";
-import { isOwnFile, type Call, type Entry, type Sheet, type SourceColumn } from "../model/source.ts";
+import { type Call, type Entry, type Sheet, type SourceColumn } from "../model/source.ts";
 import type { Question } from "./ask.ts";
 import { put } from "./details.ts";
 import type { Ask } from "./lanes.ts";
@@ -105,7 +105,7 @@ function entriesOf(top: Top, kind: Entry["kind"], metric: MetricName): Entry[] {
     const name = kind === "file" ? cleanPath(group.file.at(i)) : group.function.at(i);
     const module = group.module.at(i);
     const frame = { name, file: name, line: 0, module, kind: kinds.find((k) => k === group.kind.at(i)) ?? "" };
-    const own = kind === "file" ? isOwnFile(name) : kindOf(frame) === "own";
+    const own = kindOf(frame) === "own";
     return { kind, name, module, value: total[metric]?.[i] ?? 0, own };
   });
   return entries.filter(({ name }) => name !== "");
