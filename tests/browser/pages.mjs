@@ -242,7 +242,11 @@ async function holding(app) {
     const headers = { ...request.headers, host: to.host, "accept-encoding": "identity" };
     if (headers.origin) headers.origin = to.origin;
     const { method, url: path } = request;
-    const pass = (then) => request.pipe(ask({ host: to.hostname, port: to.port, method, path, headers }, then));
+    const pass = (then) => {
+      const onward = ask({ host: to.hostname, port: to.port, method, path, headers }, then);
+      onward.on("error", () => response.destroy());
+      request.pipe(onward);
+    };
     if (!all.match(path)) {
       return pass((answer) => answer.pipe(response.writeHead(answer.statusCode, answer.headers)));
     }

@@ -223,8 +223,10 @@ const tests = {
 
   async "names from anyone are text"() {
     const page = await open("/?recording=b");
-    for (const text of [answered, hostile[0], "\\u202egnp.exe\\u202c"]) await has(page, text);
-    const text = await page.locator("main").innerText();
+    await has(page, answered);
+    const main = page.locator("main");
+    for (const text of [hostile[0], "\\u202egnp.exe\\u202c"]) await main.getByText(text).first().waitFor();
+    const text = await main.innerText();
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u0000]/.test(text), "a mark of direction acts");
     assert.ok(text.length < 3000, `${text.length} characters`);
     assert.equal(await page.locator("main img, main script").count(), 0);

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 
 /**
- * Gives an empty tab of a window of this size. There is one for all tests, but for what only a new tab can have: opening
- * one takes longer than most tests. What goes wrong in a page is added to the faults.
+ * Gives an empty tab of a window of this size. There is one for all tests, but for what only a new tab can have:
+ * opening one takes longer than most tests. What goes wrong in a page is added to the faults.
  */
 export function tabs(browser, faults, prepare = async () => {}) {
   const open = new Map();
