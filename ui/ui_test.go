@@ -157,25 +157,25 @@ func TestModel(t *testing.T) {
 // TestPage drives the app through Chromium, with a server that answers as the real one does.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	runNode(t, "test/browser.mjs", need.Tool(t, "chromium"), t.TempDir())
+	runNode(t, "test/browser.mjs", need.Tool(t, "chromium"))
 }
 
 // TestTimeline drags, zooms and types on the timeline alone, in Chromium.
 func TestTimeline(t *testing.T) {
 	t.Parallel()
-	runNode(t, "test/harness/timeline.mjs", need.Tool(t, "chromium"), t.TempDir())
+	runNode(t, "test/harness/timeline.mjs", need.Tool(t, "chromium"))
 }
 
 // TestFlame moves, zooms and searches in the flame graph alone, in Chromium, and measures what a frame takes.
 func TestFlame(t *testing.T) {
 	t.Parallel()
-	runNode(t, "test/harness/flame.mjs", need.Tool(t, "chromium"), t.TempDir())
+	runNode(t, "test/harness/flame.mjs", need.Tool(t, "chromium"))
 }
 
 // TestRows drives the pages of rows.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	runNode(t, "test/rows.mjs", need.Tool(t, "chromium"), t.TempDir())
+	runNode(t, "test/rows.mjs", need.Tool(t, "chromium"))
 }
 
 func runNode(t *testing.T, args ...string) {

@@ -1,8 +1,9 @@
 // Opens every page of the app about recordings of a real server, and prints what it sees as JSON.
 //
-//   node pages.mjs '{"chromium": PATH, "app": ADDRESS WITH CODE, "again": ONE WITH ANOTHER CODE,
-//                    "other": THAT OF ANOTHER SERVER, "recordings": {NAME: ID}, "looked": [NAMES]}'
+//   node pages.mjs '{"chromium": PATH, "app": ADDRESS WITH CODE, "other": THAT OF ANOTHER SERVER,
+//                    "recordings": {NAME: ID}, "looked": [NAMES]}'
 import { readFile } from "node:fs/promises";
+import { createServer, request as ask } from "node:http";
 import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
 import { settled, signIn } from "./app.mjs";
 
@@ -12,8 +13,8 @@ const browser = await chromium.launch({ executablePath: options.chromium, args: 
 const problems = []; // of scripts, and violations of the policy
 let where = "";
 
-/** A tab of a server, signed in. */
-async function open(address, more = {}) {
+/** A tab of a server, signed in by the code of its address or, without one, by what another tab has stored. */
+async function open(address, more = {}, stored = {}) {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     permissions: ["clipboard-read", "clipboard-write"],
@@ -30,6 +31,9 @@ async function open(address, more = {}) {
     const known = /status of (404|409|499|503)/.test(message.text()) && url.includes("/api/");
     if (message.type() === "error" && !known) note(`${message.text()} ${url}`);
   });
+  await context.addInitScript((entries) => {
+    for (const [key, value] of entries) sessionStorage.setItem(key, value);
+  }, Object.entries(stored));
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", (e) => {
       console.error(`policy: ${e.effectiveDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`);
@@ -216,13 +220,108 @@ async function hide(page, id) {
   return { hidden, shown: asked.filter((url) => url.includes("by=line")).length };
 }
 
+/** What pages say about a time whose events were folded. */
+async function folded(page, id) {
+  const said = {};
+  for (const at of pages) {
+    where = `folded ${at}`;
+    await go(page, `/?recording=${id}&page=${at}&from=10%25&to=20%25`);
+    said[at] = await page.locator("main .state[role=alert]").allInnerTexts();
+  }
+  return said;
+}
+
+/**
+ * Starts a server that passes on to another one what it is asked, but holds what matches: it says nothing of that, then
+ * how far it is, and passes it on when it is told to.
+ */
+async function holding(app) {
+  const to = new URL(app);
+  const all = { match: () => false, held: [] };
+  const server = createServer((request, response) => {
+    const headers = { ...request.headers, host: to.host, "accept-encoding": "identity" };
+    if (headers.origin) headers.origin = to.origin;
+    const { method, url: path } = request;
+    const pass = (then) => {
+      const onward = ask({ host: to.hostname, port: to.port, method, path, headers }, then);
+      onward.on("error", () => response.destroy());
+      request.pipe(onward);
+    };
+    if (!all.match(path)) {
+      return pass((answer) => answer.pipe(response.writeHead(answer.statusCode, answer.headers)));
+    }
+    const one = {
+      closed: false,
+      progress(share, doing) {
+        response.writeHead(200, { "content-type": "application/x-ndjson" });
+        response.write(`${JSON.stringify({ progress: { share, doing } })}\n`);
+      },
+      answer: () => pass((answer) => answer.pipe(response)),
+    };
+    response.on("close", () => (one.closed = true));
+    all.held.push(one);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return Object.assign(all, { server, origin: `http://127.0.0.1:${server.address().port}` });
+}
+
+async function until(what, condition) {
+  for (const end = Date.now() + 60_000; !condition(); ) {
+    if (Date.now() > end) throw new Error(`never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** What a page shows while an answer takes long, after it was cancelled, and when another one comes too late. */
+async function wait(page, proxy, id) {
+  const seen = {};
+  const { held } = proxy;
+  const main = page.getByRole("main");
+  const cancel = main.getByRole("button", { name: "Cancel" });
+  const asking = (by) => (path) => path.includes("/top?") && path.includes(`by=${by}&`) && path.includes("limit=1000");
+  const rows = () => page.locator("[role=row][data-row] .grid-text").allInnerTexts();
+  proxy.match = asking("line");
+  await page.goto(`${proxy.origin}/?recording=${id}&page=table&by=line`);
+  await main.locator(".skeleton").first().waitFor();
+  seen.skeleton = true;
+  seen.early = await cancel.isVisible();
+  await until("a question", () => held.length > 0);
+  for (const one of held) one.progress(0.25, "reading events");
+  seen.progress = (await main.locator("label", { has: page.locator("progress") }).innerText()).trim();
+  await cancel.click();
+  seen.cancelled = (await main.getByText("Cancelled.").innerText()).trim();
+  await until("the end of the request", () => held.every(({ closed }) => closed));
+  seen.aborted = true;
+  const before = held.length;
+  await main.getByRole("button", { name: "Ask again" }).click();
+  await until("the question again", () => held.length > before);
+  seen.asked = held.length;
+  held.at(-1).progress(0.5, "reading events");
+  held.at(-1).answer();
+  await page.locator("[role=row][data-row]").first().waitFor();
+
+  proxy.match = asking("module");
+  const first = held.length;
+  await page.locator(".tools select").selectOption("module");
+  await until("a question about modules", () => held.length > first);
+  await page.locator(".tools select").selectOption("function");
+  await page.waitForFunction(() => /--by function/.test(document.querySelector(".bottom .command")?.textContent ?? ""));
+  await until("the end of the other one", () => held.slice(first).every(({ closed }) => closed));
+  seen.dropped = true;
+  await settled(page);
+  seen.rows = await rows();
+  for (const one of held.slice(first)) one.answer();
+  await settled(page);
+  seen.late = await rows();
+  return seen;
+}
+
 try {
   const [first] = options.looked; // it is looked at in full
   const result = { views: {}, axe: {}, keys: {}, links: {} };
-  // All at first: codes expire.
-  const page = await open(options.app);
-  const elsewhere = await open(options.other);
-  const bare = await open(options.again, { bypassCSP: true });
+  // Both at once: codes expire.
+  const [page, elsewhere] = await Promise.all([open(options.app), open(options.other)]);
+  const stored = await page.evaluate(() => ({ ...sessionStorage }));
   where = "list";
   result.list = await page.locator("main").innerText();
   for (const [name, id] of Object.entries(options.recordings)) {
@@ -248,6 +347,15 @@ try {
   where = "hidden";
   result.hide = await hide(page, id);
 
+  where = "waiting";
+  const proxy = await holding(options.app);
+  const patient = await open(proxy.origin, {}, stored);
+  result.waits = await wait(patient, proxy, id);
+  await patient.context().close();
+  proxy.server.closeAllConnections();
+  proxy.server.close();
+  result.folded = await folded(page, options.recordings.folded);
+
   where = "link";
   for (const at of pages) {
     const query = `/?recording=${id}&page=${at}&from=20%25&to=80%25&metric=leaked`;
@@ -270,11 +378,12 @@ try {
   await page.context().close();
 
   const axe = await readFile(new URL("../../ui/node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  const bare = await open(new URL("/", options.app).href, { bypassCSP: true }, stored);
   for (const name of options.looked) {
     for (const at of pages) {
       where = `axe ${name} ${at}`;
       await go(bare, `/?recording=${options.recordings[name]}&page=${at}`);
-      for (const colorScheme of name === first ? ["light", "dark"] : ["light"]) {
+      for (const colorScheme of ["light", "dark"]) {
         await bare.emulateMedia({ colorScheme, reducedMotion: "reduce" });
         result.axe[`${name} ${at} ${colorScheme}`] = await inspect(bare, axe);
       }

@@ -34,7 +34,17 @@ type sighting struct {
 		Hidden []string
 		Shown  int
 	}
+	Folded   map[string][]string // what is said of events that were folded, by page
+	Waits    waits
 	Problems []string
+}
+
+// waits is what a page shows of an answer that takes long.
+type waits struct {
+	Skeleton, Early, Aborted, Dropped bool
+	Progress, Cancelled               string
+	Asked                             int // so many requests were held
+	Rows, Late                        []string
 }
 
 // view is what a page says.
@@ -78,7 +88,7 @@ func record(t *testing.T) (dir string, names []string) {
 		inside.Run(t, append(append(flags, "--"), args...)...)
 	}
 	server := kit.Compile(t, need.Tool(t, "g++"), "-O1", "src/server.cc")
-	slow := kit.Compile(t, need.Tool(t, "gcc"), "-O1", "../golden/src/slow.c")
+	folded := kit.Compile(t, need.Tool(t, "gcc"), "-O1", "src/folded.c")
 	none := kit.Compile(t, need.Tool(t, "gcc"), "src/none.c")
 	run("server", nil, server)
 	run("sqlite", nil, need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b);"+
@@ -93,7 +103,7 @@ func record(t *testing.T) (dir string, names []string) {
 	}
 	run("compiler", nil, need.Tool(t, "g++"), "-c", source, "-o", "a.o")
 	run("sampled", []string{"--mode", "sampled", "--sample", "4KiB"}, server)
-	run("folded", []string{"--keep", "50ms", "--mark-every", "50ms"}, slow)
+	run("folded", []string{"--keep", "50ms", "--mark-every", "50ms"}, folded)
 	run("empty", nil, none)
 	inside.Run(t, kit.Binary(t), "merge", "-o", path("merged"), path("server"), path("sqlite"))
 	// Of the one, the end is missing, of the other, all events.
@@ -126,7 +136,7 @@ func TestPages(t *testing.T) {
 	for file, id := range app.recordings(t) {
 		recordings[strings.TrimSuffix(file, ".htap")] = id
 	}
-	options := map[string]any{"chromium": chromium, "app": app.invitation(t), "again": app.invitation(t),
+	options := map[string]any{"chromium": chromium, "app": app.invitation(t),
 		"other": other.invitation(t), "recordings": recordings, "looked": []string{"server", "damaged", "empty"}}
 	text, err := json.Marshal(options)
 	if err != nil {
@@ -155,7 +165,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("axe-core, %s: %s", what, one)
 		}
 	}
-	kit.Same(t, "looks of axe-core", len(s.Axe), 4*len(pageNames))
+	kit.Same(t, "looks of axe-core", len(s.Axe), 6*len(pageNames))
 	for _, page := range pageNames {
 		if s.Keys[page] < 10 {
 			t.Errorf("%s has %d keys", page, s.Keys[page])
@@ -170,6 +180,8 @@ func TestPages(t *testing.T) {
 	if len(s.Hide.Hidden) > 0 || s.Hide.Shown == 0 {
 		t.Errorf("a hidden tab asked for %q, once seen %d times", s.Hide.Hidden, s.Hide.Shown)
 	}
+	checkFolded(t, filepath.Join(dir, "folded.htap"), s.Folded)
+	checkWaits(t, s.Waits)
 	for _, name := range names {
 		for _, page := range pageNames {
 			t.Run(name+"/"+page, func(t *testing.T) {
@@ -184,6 +196,47 @@ func TestPages(t *testing.T) {
 				checks[page](t, commands{dir, name}, v)
 			})
 		}
+	}
+}
+
+// checkFolded: pages that need events which were folded say so, and from when on there are some.
+func checkFolded(t *testing.T, path string, pages map[string][]string) {
+	t.Helper()
+	program := kit.JSON[struct {
+		Recording struct {
+			Folded int64 `json:"folded_ns"`
+		}
+	}](t, "report", "--json", "--top", "0", path)[0].Recording
+	if program.Folded == 0 {
+		t.Fatal("nothing was folded")
+	}
+	for _, page := range pageNames {
+		if len(pages[page]) == 0 {
+			t.Errorf("%s does not say that events were folded", page)
+		}
+		for _, text := range pages[page] {
+			if !strings.Contains(text, "which were folded to save disk") ||
+				!strings.Contains(text, fmt.Sprintf("ask from %dns on, or at ", program.Folded)) ||
+				!strings.Contains(text, "Try again") {
+				t.Errorf("%s says %q, which is not that events before %d ns were folded", page, text, program.Folded)
+			}
+		}
+	}
+}
+
+// checkWaits: a page says that it waits, then how far the answer is; it can be cancelled and asked again; an answer for
+// another selection is dropped.
+func checkWaits(t *testing.T, w waits) {
+	t.Helper()
+	if !w.Skeleton || w.Early {
+		t.Errorf("before the server says anything: skeleton %t, progress %t", w.Skeleton, w.Early)
+	}
+	if w.Progress != "reading events · 25.0 %" || w.Cancelled != "Cancelled." || !w.Aborted || w.Asked < 2 {
+		t.Errorf("progress %q, after Cancel %q, the request was aborted: %t, asked %d times", w.Progress, w.Cancelled,
+			w.Aborted, w.Asked)
+	}
+	if len(w.Rows) == 0 || !w.Dropped || !slices.Equal(w.Rows, w.Late) {
+		t.Errorf("a late answer was dropped: %t; rows %q, then %q", w.Dropped, w.Rows, w.Late)
 	}
 }
 
@@ -260,7 +313,8 @@ func checkOverview(t *testing.T, c commands, v view) {
 	kit.Same(t, "peak", exact(t, v.Figures["peak live"]), a.Peak.Bytes)
 	kit.Same(t, "leaked", exact(t, v.Figures["live at the end"]), a.Leaked.Bytes)
 	kit.Same(t, "allocated", exact(t, v.Figures["allocated in all"]), a.Totals.Bytes)
-	kit.Same(t, "has warnings", len(v.Warnings) > 0, slices.Contains([]string{"damaged", "cut", "sampled"}, c.name))
+	kit.Same(t, "has warnings", len(v.Warnings) > 0, slices.Contains([]string{"damaged", "cut", "sampled", "folded"},
+		c.name))
 	if top := c.run(t, v.Command); (len(v.Most) == 0) != (len(top.Rows) == 0) {
 		t.Errorf("%d functions, and %d of the command", len(v.Most), len(top.Rows))
 	}

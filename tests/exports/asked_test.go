@@ -3,7 +3,6 @@ package exports
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,22 +61,15 @@ func TestAsked(t *testing.T) {
 						t.Errorf("massif: peak %d, top %d", s.bytes, want["peak"])
 					}
 				}
-				file := filepath.Join(t.TempDir(), "out.zst")
-				command(t, append([]string{"export", "-f", "heaptrack", "-o", file, path}, q...)...)
-				tool(t, "heaptrack_print", "-f", file, "-F", file+".flames", "-H", file+".sizes")
-				tool(t, "heaptrack_print", "--disable-builtin-suppressions", "-f", file, "-F", file+".leaks",
-					"--flamegraph-cost-type", "leaked")
-				leaked := sumOfLines(t, file+".leaks", func(f []uint64) uint64 { return f[len(f)-1] })
-				if n := leaked; n != want["never freed"] && !slices.Contains(q, "--to") {
-					t.Errorf("heaptrack: leaked %d, top %d", n, want["never freed"])
-				}
-				if n := sumOfLines(t, file+".sizes",
-					func(f []uint64) uint64 { return f[0] * f[1] }); n != want["bytes"] {
-					t.Errorf("heaptrack: bytes %d, top %d", n, want["bytes"])
-				}
-				if n := sumOfLines(t, file+".flames",
-					func(f []uint64) uint64 { return f[len(f)-1] }); n != want["allocations"] {
-					t.Errorf("heaptrack: allocations %d, top %d", n, want["allocations"])
+				got := heaptrackPrint(t, heaptrackFile(t, "heaptrack", path, q...), "leaked")
+				for _, m := range []string{"leaked", "bytes", "allocations"} {
+					right := want[m]
+					if m == "leaked" {
+						right = want["never freed"]
+					}
+					if got[m] != right && (m != "leaked" || !slices.Contains(q, "--to")) {
+						t.Errorf("heaptrack: %s %d, top %d", m, got[m], right)
+					}
 				}
 			})
 		}

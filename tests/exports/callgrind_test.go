@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -84,23 +85,19 @@ func allCosts(t *testing.T, file string) {
 	}
 }
 
-// annotated are the outputs of callgrind_annotate, by file and kind.
-var annotated = map[string]map[string][]uint64{}
-
 var annotatedLine = regexp.MustCompile(`^((?:\s*[\d,.]+){7})  (.*)$`)
 
 // annotate returns what callgrind_annotate says of a function; nil if it does not mention it.
 func annotate(t *testing.T, file, kind, function string) []uint64 {
 	t.Helper()
-	key := file + kind
-	if annotated[key] == nil {
+	return once(t, []string{"callgrind_annotate", kind, file}, func() (map[string][]uint64, error) {
 		cmd := exec.Command("callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no", kind, file)
 		cmd.Dir = "/" // it takes its folder off names of files, but not off all of them
 		var warnings strings.Builder
 		cmd.Stderr = &warnings // Perl's
 		out, err := cmd.Output()
 		if err != nil || warnings.Len() > 0 || strings.Contains(string(out), "@@ WARNING") {
-			t.Fatalf("callgrind_annotate: %v\n%.2000s%.2000s", err, warnings.String(), out)
+			return nil, fmt.Errorf("callgrind_annotate: %w\n%.2000s%.2000s", err, warnings.String(), out)
 		}
 		list := map[string][]uint64{}
 		for line := range strings.Lines(string(out)) {
@@ -119,9 +116,8 @@ func annotate(t *testing.T, file, kind, function string) []uint64 {
 			}
 			list[name] = costs
 		}
-		annotated[key] = list
-	}
-	return annotated[key][function]
+		return list, nil
+	})[function]
 }
 
 // topRow is what heaptap top says of a function.

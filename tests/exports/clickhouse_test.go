@@ -1,7 +1,6 @@
 package exports
 
 import (
-	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -209,17 +208,15 @@ func TestClickHouseLoads(t *testing.T) {
 			database := format + "_" + name
 			s.do(t, "default", "CREATE DATABASE "+database, nil)
 			for _, table := range []string{"stacks", "frames", "events", "timeline"} {
-				head, err := csv.NewReader(bytes.NewReader(command(t, "export", "-f", "csv:"+table, path))).Read()
-				if table == "stacks" {
-					head, err = csv.NewReader(bytes.NewReader(command(t, "export", "-f", "csv", path))).Read()
-				}
+				variant := strings.TrimSuffix(":"+table, ":stacks")
+				head, err := csv.NewReader(strings.NewReader(read(t, exported(t, "csv"+variant, path)))).Read()
 				if err != nil {
 					t.Fatal(err)
 				}
 				s.do(t, database, fmt.Sprintf("CREATE TABLE %s (%s) ENGINE = MergeTree() ORDER BY tuple()", table,
 					columnTypes(table, head)), nil)
-				rows := command(t, "export", "-f", strings.TrimSuffix(format+":"+table, ":stacks"), path)
-				s.do(t, database, "INSERT INTO "+table+" FORMAT "+as, bytes.NewReader(rows))
+				rows := read(t, exported(t, format+variant, path))
+				s.do(t, database, "INSERT INTO "+table+" FORMAT "+as, strings.NewReader(rows))
 			}
 			s.checkQueries(t, database, path, want)
 		}

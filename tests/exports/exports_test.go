@@ -1,13 +1,15 @@
 package exports
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/heaptap/heaptap/tests/kit"
@@ -41,31 +43,70 @@ func each(t *testing.T, test func(t *testing.T, name, path string)) {
 	}
 }
 
-// command runs heaptap, which has to succeed and to say nothing on stderr, and returns what it prints.
+// command runs heaptap, which has to succeed, and returns what it prints. What it says about a recording that all tests
+// share it is asked only once.
 func command(t *testing.T, args ...string) []byte {
 	t.Helper()
-	return tool(t, heaptap, args...)
+	if args[0] != "report" && args[0] != "top" || !slices.ContainsFunc(args, shared) {
+		return tool(t, heaptap, args...)
+	}
+	return once(t, args, func() ([]byte, error) { return output(heaptap, args...) })
 }
 
-// tool runs another program in the same way.
+// shared says whether a path is that of one of the recordings that all tests share. These do not change.
+func shared(path string) bool { return filepath.Dir(path) == dir && filepath.Ext(path) == ".htap" }
+
+// results are what programs have said and written about files that do not change, by their arguments.
+var results sync.Map
+
+// once returns the result of arguments, and computes it if it is not there.
+func once[T any](t *testing.T, args []string, compute func() (T, error)) T {
+	t.Helper()
+	of, _ := results.LoadOrStore(strings.Join(args, "\x00"), sync.OnceValues(compute))
+	result, err := of.(func() (T, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// tool runs another program, which has to succeed, and returns what it prints.
 func tool(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	out, err := exec.Command(name, args...).Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		t.Fatalf("%s %.500q: %v\n%.2000s", name, args, err, exit.Stderr)
-	} else if err != nil {
+	out, err := output(name, args...)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// exported writes a recording in a format, to a file.
+func output(name string, args ...string) ([]byte, error) {
+	out, err := exec.Command(name, args...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%s %.500q: %w\n%.2000s", name, args, err, exit.Stderr)
+	}
+	return out, err
+}
+
+// exported is a recording in a format, in a file that must not be changed: tests that ask for the same share it.
 func exported(t *testing.T, format, path string, flags ...string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "out"+filepath.Ext(path))
-	command(t, append([]string{"export", "-f", format, "-o", to, path}, flags...)...)
-	return to
+	args := append([]string{"export", "-f", format, path}, flags...)
+	if !shared(path) {
+		to := filepath.Join(t.TempDir(), "out")
+		command(t, append(args, "-o", to)...)
+		return to
+	}
+	return once(t, args, func() (string, error) {
+		folder, err := os.MkdirTemp(dir, "export-")
+		if err != nil {
+			return "", err
+		}
+		to := filepath.Join(folder, "out")
+		_, err = output(heaptap, append(args, "-o", to)...)
+		return to, err
+	})
 }
 
 // totals are the sums of a recording, by metric, as heaptap report has them.
@@ -125,8 +166,8 @@ func TestDeterministic(t *testing.T) {
 			return // like python
 		}
 		for _, f := range names {
-			a, b := command(t, "export", "-f", f, path), command(t, "export", "-f", f, path)
-			if !bytes.Equal(a, b) {
+			a, b := read(t, exported(t, f, path)), command(t, "export", "-f", f, path)
+			if a != string(b) {
 				t.Errorf("%s: not the same twice", f)
 			}
 		}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/heaptap/heaptap/tests/kit"
 )
 
 // largest runs heaptap and returns its largest resident set, in bytes. Python starts it: what this process has itself
@@ -33,33 +34,45 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		folder := t.TempDir()
-		to := filepath.Join(folder, "events.csv")
-		if err := os.WriteFile(to, []byte("old"), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.Command(heaptap, "export", "-f", "jsonl:events", "-o", to, list["python"])
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for begun := time.Now(); ; time.Sleep(time.Millisecond) {
-			if names, err := os.ReadDir(folder); err != nil || len(names) > 1 {
-				break
+		tries := 1
+		for !interrupted(t, signal, list["python"]) {
+			if tries++; tries > 50 {
+				t.Fatalf("%v: it always ended before", signal)
 			}
-			if time.Since(begun) > 20*time.Second {
-				t.Fatal("nothing was written")
-			}
-		}
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		_ = cmd.Wait()
-		if s := cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != signal {
-			t.Errorf("%v: ended by %v", signal, cmd.ProcessState)
-		}
-		names, err := os.ReadDir(folder)
-		if b, e := os.ReadFile(to); err != nil || e != nil || string(b) != "old" || len(names) != 1 {
-			t.Errorf("%v: left %v, the file %.20q", signal, names, b)
 		}
 	}
+}
+
+// interrupted sends a signal to an export once it writes; false if that had ended by then.
+func interrupted(t *testing.T, signal syscall.Signal, path string) bool {
+	t.Helper()
+	folder := t.TempDir()
+	to := filepath.Join(folder, "events.csv")
+	if err := os.WriteFile(to, []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(heaptap, "export", "-f", "jsonl:events", "-o", to, path)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kit.Until(t, "a file is written", func() bool {
+		names, err := os.ReadDir(folder)
+		b, _ := os.ReadFile(to)
+		return err != nil || len(names) > 1 || string(b) != "old"
+	})
+	if err := cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if cmd.ProcessState.Success() {
+		return false
+	}
+	if s := cmd.ProcessState.Sys().(syscall.WaitStatus); s.Signal() != signal {
+		t.Errorf("%v: ended by %v", signal, cmd.ProcessState)
+	}
+	names, err := os.ReadDir(folder)
+	if b, e := os.ReadFile(to); err != nil || e != nil || string(b) != "old" || len(names) != 1 {
+		t.Errorf("%v: left %v, the file %.20q", signal, names, b)
+	}
+	return true
 }

@@ -102,7 +102,7 @@ var topLine = regexp.MustCompile(`^ *(\d+)B? +\S+% +\S+% +\d+B? +\S+%  (.*?)(?: 
 // pprofTop are the functions' own values of a type, as go tool pprof -top has them.
 func pprofTop(t *testing.T, file, typ string) map[string]uint64 {
 	t.Helper()
-	text := tool(t, "go", "tool", "pprof", "-symbolize=none", "-top", "-nodecount=1000000", "-nodefraction=0",
+	text := tool(t, thePprof(t), "-symbolize=none", "-top", "-nodecount=1000000", "-nodefraction=0",
 		"-unit=B", "-sample_index="+typ, file)
 	list := map[string]uint64{}
 	_, rows, _ := strings.Cut(string(text), "flat%")
@@ -120,7 +120,7 @@ func pprofTop(t *testing.T, file, typ string) map[string]uint64 {
 func stacksOf(t *testing.T, path, metric string) map[string]uint64 {
 	t.Helper()
 	list := map[string]uint64{}
-	for d := json.NewDecoder(bytes.NewReader(command(t, "export", "-f", "jsonl", path))); ; {
+	for d := json.NewDecoder(strings.NewReader(read(t, exported(t, "jsonl", path)))); ; {
 		var row map[string]any
 		if err := d.Decode(&row); errors.Is(err, io.EOF) {
 			return list
@@ -149,7 +149,7 @@ func TestPprofArguments(t *testing.T) {
 	if !strings.Contains(comments, `\x1b[31mred\nline\u009b`) || strings.ContainsAny(comments, "\x1b\n\u009b") {
 		t.Errorf("%q", comments)
 	}
-	out, err := exec.Command("go", "tool", "pprof", "-symbolize=none", "-comments", file).Output()
+	out, err := exec.Command(thePprof(t), "-symbolize=none", "-comments", file).Output()
 	if err != nil || bytes.ContainsAny(out, "\x1b") {
 		t.Errorf("%v: %q", err, out)
 	}

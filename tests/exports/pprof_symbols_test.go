@@ -29,7 +29,7 @@ func TestPprofSymbolizes(t *testing.T) {
 			command(t, "import", "-o", at("back.htap"), exported(t, "pprof", at("a.htap")))
 			command(t, "merge", "-o", at("both.htap"), at("back.htap"), at("merged.htap"))
 			for _, recording := range []string{"a.htap", "merged.htap", "back.htap", "both.htap"} {
-				text := string(tool(t, "go", "tool", "pprof", "-symbolize=local", "-traces",
+				text := string(tool(t, thePprof(t), "-symbolize=local", "-traces",
 					"-sample_index=leaked_space", exported(t, "pprof", at(recording))))
 				if !strings.Contains(text, " leak") || !strings.Contains(text, " main") {
 					t.Errorf("%s: %s", recording, text)

@@ -2,9 +2,11 @@ package exports
 
 import (
 	"fmt"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -27,9 +29,25 @@ type raw struct {
 	text      string
 }
 
+// buildPprof gives what go tool pprof starts. The go command itself takes several times as long to start.
+var buildPprof = sync.OnceValues(func() (string, error) {
+	_ = exec.Command("go", "tool", "pprof", "-h").Run() // builds it
+	path, err := output("go", "tool", "-n", "pprof")
+	return strings.TrimSpace(string(path)), err
+})
+
+func thePprof(t *testing.T) string {
+	t.Helper()
+	path, err := buildPprof()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func pprofRaw(t *testing.T, path string) *raw {
 	t.Helper()
-	text := string(tool(t, "go", "tool", "pprof", "-symbolize=none", "-raw", path))
+	text := string(tool(t, thePprof(t), "-symbolize=none", "-raw", path))
 	_, rest, ok := strings.Cut(text, "\nSamples:\n")
 	head, rest, ok2 := strings.Cut(rest, "\n")
 	samples, rest, ok3 := strings.Cut(rest, "Locations\n")

@@ -169,7 +169,7 @@ func TestPushSlices(t *testing.T) {
 	}
 	for _, name := range []string{"sqlite", "four", "torture"} {
 		path := list[name]
-		lines := strings.Split(strings.TrimSpace(string(command(t, "export", "-f", "csv:timeline", path))), "\n")
+		lines := strings.Split(strings.TrimSpace(read(t, exported(t, "csv:timeline", path))), "\n")
 		last, _, _ := strings.Cut(lines[len(lines)-1], ",")
 		end, err := strconv.ParseInt(last, 10, 64)
 		if err != nil {
@@ -211,7 +211,7 @@ func TestPyroscopeMerges(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := list["sqlite"]
-	lines := strings.Split(strings.TrimSpace(string(command(t, "export", "-f", "csv:timeline", path))), "\n")
+	lines := strings.Split(strings.TrimSpace(read(t, exported(t, "csv:timeline", path))), "\n")
 	last, _, _ := strings.Cut(lines[len(lines)-1], ",")
 	end, err := strconv.ParseInt(last, 10, 64)
 	if err != nil {

@@ -101,7 +101,6 @@ func TestSVGInBrowser(t *testing.T) {
 			return
 		}
 		file := filepath.Join(t.TempDir(), "flame.svg")
-		command(t, "export", "-f", "svg", "--metric", "bytes", "-o", file, path)
 		click := map[string]string{"four": "build", "torture": "plugin"}[name]
 		script := `<script><![CDATA[
 document.querySelectorAll('.f').forEach(g => {
@@ -116,7 +115,7 @@ document.documentElement.setAttribute('data-test', wide.length + ' ' +
 	wide.filter(g => g.classList.contains('above')).length + ' ' +
 	document.querySelectorAll('.found').length + ' ' + document.getElementById('details').textContent);
 ]]></script></svg>`
-		text := strings.Replace(read(t, file), "</svg>", script, 1)
+		text := strings.Replace(read(t, exported(t, "svg", path, "--metric", "bytes")), "</svg>", script, 1)
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,10 @@ func TestTables(t *testing.T) {
 		folder := t.TempDir()
 		for _, table := range []string{"stacks", "frames", "events", "timeline"} {
 			for _, format := range []string{"csv", "jsonl"} {
-				command(t, "export", "-f", format+":"+table, "-o", filepath.Join(folder, table+"."+format), path)
+				if err := os.Symlink(exported(t, format+":"+table, path),
+					filepath.Join(folder, table+"."+format)); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		var got struct {

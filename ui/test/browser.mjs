@@ -1,9 +1,9 @@
 // Drives the app through Chromium, with a server that answers as the real one does, and, where the test asks, late,
 // wrongly or not at all.
 //
-//   node test/browser.mjs CHROMIUM FOLDER [PART]
+//   node test/browser.mjs CHROMIUM [FOLDER [PART]]
 //
-// Pictures of what it looked at go into the folder. With PART, only tests run whose names contain it.
+// Pictures of what it looked at go into the folder, if there is one. With PART, only tests run whose names contain it.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -11,8 +11,9 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { columns } from "./encode.mjs";
+import { camera, newTab, tabs, themes } from "./tab.mjs";
 
-const [executablePath, pictures, part = ""] = process.argv.slice(2);
+const [executablePath, pictures = "", part = ""] = process.argv.slice(2);
 const dist = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
 
 const policy =
@@ -151,22 +152,17 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const origin = `http://127.0.0.1:${server.address().port}`;
 
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
 const faults = []; // violations of the policy, and errors in scripts
-await context.addInitScript(() => {
-  document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective}`));
-  globalThis.shifts = 0; // how far content moved that the reader did not move
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value;
-  }).observe({ type: "layout-shift", buffered: true });
-});
+const tab = tabs(browser, faults, (context) =>
+  context.addInitScript(() => {
+    globalThis.shifts = 0; // how far content moved that the reader did not move
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });
+  }),
+);
+const picture = camera(pictures);
 
-async function newPage() {
-  const page = await context.newPage();
-  page.on("pageerror", (error) => faults.push(error.stack));
-  page.on("console", (message) => message.text().startsWith("policy:") && faults.push(message.text()));
-  return page;
-}
 /** Waits for a text; if it does not come, says what the page shows instead. */
 async function has(page, text) {
   try {
@@ -179,8 +175,9 @@ async function has(page, text) {
 const answered = "What this recording cannot answer";
 
 const tests = {
+  // The first test: the tab has no token yet.
   async "a page without a token says how to get a code, and takes one"() {
-    const page = await newPage();
+    const page = await tab();
     await page.goto(origin);
     await has(page, "This tab needs a code");
     assert.equal(requests.length, 0);
@@ -190,18 +187,15 @@ const tests = {
     await page.getByLabel("Code or address").fill(`${origin}/#code=GOOD`);
     await page.keyboard.press("Enter");
     await has(page, "Recordings");
-    await page.close();
   },
 
   async "the code leaves the address, and a new tab asks its sibling"() {
-    const page = await newPage();
-    await page.goto(`${origin}/#code=GOOD`);
+    const page = await open("/");
     await has(page, "make all");
     assert.equal(page.url(), `${origin}/`);
-    const other = await newPage();
+    const other = await newTab(page.context(), faults);
     await other.goto(`${origin}/?recording=b`);
     await has(other, answered);
-    await page.close();
     await other.close();
   },
 
@@ -225,20 +219,18 @@ const tests = {
     await has(page, "after 20.00 s");
     await page.keyboard.press("ArrowLeft");
     await has(page, "after 19.95 s");
-    await page.close();
   },
 
   async "names from anyone are text"() {
     const page = await open("/?recording=b");
     await has(page, answered);
-    const text = await page.locator("main").innerText();
-    assert.ok(text.includes(hostile[0]), text);
-    assert.ok(text.includes("\\u202egnp.exe\\u202c"), text);
+    const main = page.locator("main");
+    for (const text of [hostile[0], "\\u202egnp.exe\\u202c"]) await main.getByText(text).first().waitFor();
+    const text = await main.innerText();
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u0000]/.test(text), "a mark of direction acts");
     assert.ok(text.length < 3000, `${text.length} characters`);
     assert.equal(await page.locator("main img, main script").count(), 0);
     assert.doesNotMatch(await page.title(), /^broken in/);
-    await page.close();
   },
 
   async "pictures: nothing is wider than the page, in three widths and two themes"() {
@@ -248,16 +240,15 @@ const tests = {
     ]) {
       const page = await open(path);
       await has(page, text);
-      for (const colorScheme of ["light", "dark"]) {
+      for (const colorScheme of themes(pictures)) {
         await page.emulateMedia({ colorScheme });
         for (const width of [360, 900, 1440]) {
           await page.setViewportSize({ width, height: 900 });
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           assert.ok(wide <= width, `${name} is ${wide} wide in a window of ${width}`);
-          await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) });
+          await picture(page, `${name}-${colorScheme}-${width}`);
         }
       }
-      await page.close();
     }
   },
 
@@ -272,7 +263,7 @@ const tests = {
     });
     const page = await open("/?recording=b");
     await has(page, "reading events · 25.0 %");
-    await page.screenshot({ path: join(pictures, "progress.png") });
+    await picture(page, "progress");
     await page.getByRole("button", { name: "Cancel" }).click();
     await has(page, "Cancelled.");
     await until(() => closed, "the server notices");
@@ -283,7 +274,6 @@ const tests = {
     const shifts = await page.evaluate(() => globalThis.shifts);
     assert.equal(shifts, 0, "content moved");
     special.clear();
-    await page.close();
   },
 
   async "a late answer for another recording is dropped"() {
@@ -297,7 +287,6 @@ const tests = {
     late();
     await has(page, "killed by SIGSEGV");
     special.clear();
-    await page.close();
   },
 
   async "errors say what, where and what to do, and can be tried again"() {
@@ -305,7 +294,7 @@ const tests = {
     special.set("/r/b/report", (_, json) => json(409, error));
     const page = await open("/?recording=b");
     for (const text of ["these events were folded", "ask from 5 s on", "/api/v1/r/b/report"]) await has(page, text);
-    await page.screenshot({ path: join(pictures, "error.png") });
+    await picture(page, "error");
     await page.setViewportSize({ width: 360, height: 900 });
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
     special.set("/r/b/report", (response) => {
@@ -317,7 +306,6 @@ const tests = {
     special.clear();
     await page.getByRole("button", { name: "Try again" }).click();
     await has(page, answered);
-    await page.close();
   },
 
   async "what a recording does not have is said in its place"() {
@@ -330,7 +318,6 @@ const tests = {
     await places.nth(1).waitFor();
     assert.equal(await places.count(), 2);
     special.clear();
-    await page.close();
   },
 
   async "a revoked token leads back to the code"() {
@@ -343,7 +330,6 @@ const tests = {
     await page.keyboard.press("Enter");
     await has(page, answered);
     assert.equal(page.url(), `${origin}/?recording=c`);
-    await page.close();
   },
 
   async "what cannot be read is shown beside the recordings"() {
@@ -356,7 +342,6 @@ const tests = {
     await page.getByRole("link", { name: "make" }).click();
     await has(page, answered);
     special.clear();
-    await page.close();
   },
 
   async "a session without recordings says what to do"() {
@@ -368,9 +353,9 @@ const tests = {
   },
 };
 
-/** Opens a page of a browser that has a token. */
+/** Opens a page with a code. */
 async function open(path) {
-  const page = await newPage();
+  const page = await tab();
   requests.length = 0;
   await page.goto(`${origin}${path}#code=GOOD`);
   return page;

@@ -1,9 +1,9 @@
 // Drives the pages Table, Tree and Leaks through Chromium, by keyboard and mouse, with a server that answers about made
 // up functions as the real one does.
 //
-//   node test/rows.mjs CHROMIUM FOLDER [PART]
+//   node test/rows.mjs CHROMIUM [FOLDER [PART]]
 //
-// Pictures of what it looked at go into the folder. With PART, only tests run whose names contain it.
+// Pictures of what it looked at go into the folder, if there is one. With PART, only tests run whose names contain it.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -11,8 +11,9 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { columns } from "./encode.mjs";
+import { camera, tabs, themes } from "./tab.mjs";
 
-const [executablePath, pictures, part = ""] = process.argv.slice(2);
+const [executablePath, pictures = "", part = ""] = process.argv.slice(2);
 const dist = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
@@ -172,17 +173,12 @@ const server = createServer(async (request, response) => {
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const origin = `http://127.0.0.1:${server.address().port}`;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-const permissions = ["clipboard-read", "clipboard-write"];
-const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions });
 const faults = []; // violations of the policy, and errors in scripts
-await context.addInitScript(() => {
-  document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective}`));
-});
+const tab = tabs(browser, faults, (context) => context.grantPermissions(["clipboard-read", "clipboard-write"]));
+const picture = camera(pictures);
 
 async function open(query) {
-  const page = await context.newPage();
-  page.on("pageerror", (error) => faults.push(error.message));
-  page.on("console", (message) => message.text().startsWith("policy:") && faults.push(message.text()));
+  const page = await tab();
   await page.goto(`${origin}/?recording=a&${query}#code=GOOD`);
   await page.locator("[role=row][data-row]").first().waitFor();
   asked.length = 0;
@@ -244,7 +240,6 @@ const tests = {
     });
     const count = await page.locator("[role=row]").count();
     assert.ok(count < 100, `${count} rows exist`);
-    await page.close();
   },
 
   async "columns sort; all rows are sorted where they are"() {
@@ -270,7 +265,6 @@ const tests = {
     await shows(page, ["f1", "f10", "f100"]);
     const sorted = page.getByRole("columnheader", { name: "function" });
     assert.equal(await sorted.getAttribute("aria-sort"), "ascending");
-    await page.close();
   },
 
   async "columns are chosen and moved, and the address keeps them"() {
@@ -288,7 +282,6 @@ const tests = {
     await page.keyboard.press("Escape");
     await page.reload();
     await page.getByRole("columnheader", { name: "allocations total" }).waitFor();
-    await page.close();
   },
 
   async "a row opens to its callers and callees, and its menu is reached by keys"() {
@@ -297,7 +290,7 @@ const tests = {
     await page.keyboard.press("ArrowRight");
     await shows(page, ["f0", "callers", "caller", "callees", "callee", "other", "f1"]);
     assert.ok(asked.some((url) => url.includes(`of=${encodeURIComponent("^f0$")}`)), asked.join("\n"));
-    await page.screenshot({ path: join(pictures, "table.png") });
+    await picture(page, "table");
     await page.keyboard.press("Shift+F10");
     const item = (name) => page.getByRole("menuitem", { name });
     await item("Open in the flame graph").waitFor();
@@ -320,7 +313,6 @@ const tests = {
     await until("both are asked", () => asked.some((url) => /^top.*focus=%5Ef2%24&focus=%5Ef3%24/.test(url)) || asked);
     await page.getByRole("button", { name: "focus f2" }).click();
     await until("one is removed", () => focus() === "^f3$" || page.url());
-    await page.close();
   },
 
   async "opened rows are asked as they are shown: without the frames that are folded"() {
@@ -333,7 +325,6 @@ const tests = {
     asked.length = 0;
     await page.getByRole("button", { name: "library functions folded" }).click();
     await until("unfolded", () => folds() === "false" || folds());
-    await page.close();
   },
 
   async "nodes of the tree are merged, dropped and collapsed, and each is undone by itself"() {
@@ -349,7 +340,7 @@ const tests = {
     await shows(page, ["all", "main", "hot", "leaf"]);
     const value = (i) => page.locator("[role=row][data-row]").nth(i).locator(".number").first().textContent();
     await until("what is dropped counts nowhere", async () => (await value(0)) === "700" || value(0));
-    await page.screenshot({ path: join(pictures, "tree-edited.png") });
+    await picture(page, "tree-edited");
     await page.getByRole("button", { name: "merged inner" }).click();
     await shows(page, ["all", "main", "hot", "inner", "leaf"]);
     await page.getByRole("button", { name: "dropped cold" }).click();
@@ -360,7 +351,6 @@ const tests = {
     assert.match(page.url(), /collapse=module\+\/bin\/server/);
     await page.goBack();
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
-    await page.close();
   },
 
   async "rows are saved and copied"() {
@@ -376,7 +366,6 @@ const tests = {
     await page.getByText("row copied").waitFor();
     const text = await page.evaluate(() => navigator.clipboard.readText());
     assert.match(text, /^\|  \| at the peak, total MiB \|.*\n.*\n\| `f0` \| 2\.86 \|/);
-    await page.close();
   },
 
   async "nothing that matches: why, and the way back"() {
@@ -386,7 +375,6 @@ const tests = {
     await page.getByText("No name contains").waitFor();
     await page.getByRole("button", { name: "Show all rows" }).click();
     await shows(page, ["f0", "f1"]);
-    await page.close();
   },
 
   async "rows stay while the next answer is on its way, and it can be cancelled"() {
@@ -401,7 +389,6 @@ const tests = {
     slow = 0;
     await page.getByRole("button", { name: "Ask again" }).click();
     await shows(page, ["f0", "f1"]);
-    await page.close();
   },
 
   async "the tree opens its hottest path, and asks for what it lacks"() {
@@ -412,7 +399,7 @@ const tests = {
     await isAt(page, "leaf");
     const picked = () => new URL(page.url()).searchParams.getAll("picked").join();
     await until("the path is picked", () => picked() === "main,hot,inner,leaf" || picked());
-    await page.screenshot({ path: join(pictures, "tree.png") });
+    await picture(page, "tree");
     await page.getByText("cold", { exact: true }).click();
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
@@ -420,7 +407,6 @@ const tests = {
     const url = asked.find((one) => /below=cold.*a\.cc/.test(one));
     const below = new URLSearchParams(url?.split("?")[1]).getAll("below");
     assert.deepEqual(below, ["main", "cold"].map((name) => `${name} /src/a.cc:7 /bin/server`));
-    await page.close();
   },
 
   async "the first leak is open, and its suppression is copied"() {
@@ -433,7 +419,7 @@ const tests = {
     const picked = () => new URL(page.url()).searchParams.getAll("picked").join(" < ");
     const path = "main < app::load(int) < operator new(unsigned long)";
     await until("it is explained", () => picked() === path || picked());
-    await page.screenshot({ path: join(pictures, "leaks.png") });
+    await picture(page, "leaks");
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("Shift+F10");
@@ -447,22 +433,20 @@ const tests = {
     await page.getByText("1.91 MiB in 2,000,000 blocks at 1 call stack").waitFor();
     await page.getByRole("button", { name: "show again" }).click();
     await until("both are back", async () => (await names(page, 9)).includes("app::load(int)"));
-    await page.close();
   },
 
   async "nothing is wider than the page, in three widths and two themes"() {
     for (const name of ["table", "tree", "leaks"]) {
       const page = await open(`page=${name}`);
-      for (const colorScheme of ["light", "dark"]) {
+      for (const colorScheme of themes(pictures)) {
         await page.emulateMedia({ colorScheme });
         for (const width of [360, 900, 1440]) {
           await page.setViewportSize({ width, height: 900 });
           const wide = await page.evaluate(() => document.documentElement.scrollWidth);
           assert.ok(wide <= width, `${name} is ${wide} wide in a window of ${width}`);
-          await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) });
+          await picture(page, `${name}-${colorScheme}-${width}`);
         }
       }
-      await page.close();
     }
   },
 };

@@ -1,5 +1,5 @@
 // A server of a shop: twelve endpoints, four workers, sessions, a cache and a log. One function keeps what it should
-// not. Given a number of requests instead of a time, it reads its articles again in the middle, for a while.
+// not. Given a number of requests, too, it serves them evenly in that time, and reads its articles again in the middle.
 #include <list>
 #include <mutex>
 
@@ -261,6 +261,8 @@ static void work(int worker, double until)
 		served++;
 		if (!most && n / 4 % 8 == 0)
 			rest(2);
+		while (most && served > most * seconds() / until)
+			rest(1); // as even as time, and later only on a machine that is too slow
 	}
 }
 

@@ -70,6 +70,8 @@ export function About({ app }: { app: App }) {
   // A recording whose source must not be read has none.
   const refused = excerpt.wait.value?.phase === "failed";
   const text = excerpt.shown.value;
+  const wait = more.wait.value;
+  const without = wait?.phase === "failed" ? wait.fault : undefined;
   return (
     <Answered part={details} skeleton={<Bone width="70%" />}>
       {(d) =>
@@ -77,6 +79,7 @@ export function About({ app }: { app: App }) {
           <DetailsView
             details={d}
             more={more.shown.value?.value}
+            fault={without}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
             moment={place.at === undefined ? "at the end of the range" : `at ${shortTime(place.at)}`}
             lead={leadOf(place)}

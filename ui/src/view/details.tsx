@@ -16,15 +16,19 @@ import { Highlighter, languageOf } from "../model/highlight.ts";
 import { metricOf, type Unit } from "../model/metrics.ts";
 import { base, location, visible } from "../model/names.ts";
 import type { PageName } from "../model/place.ts";
+import type { Fault } from "../net/fault.ts";
 import { Code } from "./code.tsx";
 import { Bone } from "./figures.tsx";
 import { GoLink, type Go } from "./go.tsx";
 import { Name } from "./name.tsx";
+import { Refusal } from "./states.tsx";
 
 export interface DetailsProps {
   details: Details;
   /** Undefined: not there yet. */
   more: MoreDetails | undefined;
+  /** Why there is no more. */
+  fault: Fault | undefined;
   /** Undefined: not there yet; null: there is none. */
   excerpt: Excerpt | undefined | null;
   /** Of which moment live bytes are: "at 12.4 s", "at the end". */
@@ -55,7 +59,7 @@ export function DetailsView(props: DetailsProps) {
         <PlaceLine {...props} />
       </header>
       <Numbers details={d} more={more} moment={props.moment} lead={props.lead} />
-      <Threads more={more} name={d.name} lead={props.lead} />
+      <Threads more={more} fault={props.fault} name={d.name} lead={props.lead} />
       <Stack {...props} />
       <Around {...props} />
       <nav aria-label="open in">
@@ -195,12 +199,19 @@ function short(n: number): string {
   return whole < 100_000_000 ? count(whole) : `${digits(n / 1e6)} M`;
 }
 
-function Threads({ more, name, lead }: { more: MoreDetails | undefined; name: string; lead: MetricName }) {
-  if (!more) {
+interface ThreadsProps {
+  more: MoreDetails | undefined;
+  fault: Fault | undefined;
+  name: string;
+  lead: MetricName;
+}
+
+function Threads({ more, fault, name, lead }: ThreadsProps) {
+  if (fault || !more) {
     return (
       <section>
         <h3>By thread</h3>
-        <Bone width="80%" />
+        {fault ? <Refusal fault={fault} /> : <Bone width="80%" />}
       </section>
     );
   }

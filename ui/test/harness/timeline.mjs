@@ -1,7 +1,7 @@
 // Tests the timeline in a browser: dragging, keys, the wheel, and how long a frame of a drag takes. Pictures of it go
-// into the folder.
+// into the folder, if there is one.
 //
-//   node test/harness/timeline.mjs CHROMIUM FOLDER [PART]
+//   node test/harness/timeline.mjs CHROMIUM [FOLDER [PART]]
 //
 // With PART, only tests run whose names contain it.
 import assert from "node:assert/strict";
@@ -10,8 +10,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
+import { camera, tabs, themes } from "../tab.mjs";
 
-const [executablePath, pictures, part = ""] = process.argv.slice(2);
+const [executablePath, pictures = "", part = ""] = process.argv.slice(2);
 const here = dirname(fileURLToPath(import.meta.url));
 const built = await build({
   entryPoints: { app: join(here, "timeline.tsx"), style: join(here, "../../src/style.css") },
@@ -45,10 +46,11 @@ const s = 1e9;
 const end = 2460 * s; // of the made-up run
 const faults = [];
 
-async function open(scene, { width = 1440, touch = false, ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, hasTouch: touch, ...more });
-  const page = await context.newPage();
-  page.on("pageerror", (error) => faults.push(error.message));
+const tab = tabs(browser, faults);
+const picture = camera(pictures);
+
+async function open(scene, more = {}) {
+  const page = await tab({ height: 900, ...more });
   await page.goto(`${origin}/?scene=${scene}`);
   await page.locator(".timeline").waitFor();
   await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -78,7 +80,7 @@ const tests = {
   async "pictures in both themes and four widths"() {
     for (const scene of ["plain", "rise", "two", "zoom", "short", "empty"]) {
       const page = await open(scene);
-      for (const colorScheme of ["light", "dark"]) {
+      for (const colorScheme of themes(pictures)) {
         await page.emulateMedia({ colorScheme });
         for (const width of [360, 720, 1440, 2560]) {
           await page.setViewportSize({ width, height: 900 });
@@ -86,20 +88,16 @@ const tests = {
           const size = await page.locator(".timeline").evaluate((e) => [e.offsetHeight, e.scrollWidth - e.clientWidth]);
           // In narrow windows, the legend has two lines.
           assert.deepEqual(size, [width > 720 ? 148 : 167, 0], `${scene} at ${width}`);
-          const path = join(pictures, `timeline-${scene}-${colorScheme}-${width}.png`);
-          await page.locator(".timeline").screenshot({ path });
+          await picture(page, `timeline-${scene}-${colorScheme}-${width}`);
         }
       }
-      await page.context().close();
     }
     const page = await open("two", { forcedColors: "active" });
-    await page.locator(".timeline").screenshot({ path: join(pictures, "timeline-forced.png") });
-    await page.context().close();
+    await picture(page, "timeline-forced");
     const sharp = await open("rise", { deviceScaleFactor: 2, width: 720 });
     const pixels = await sharp.locator("canvas").first().evaluate((canvas) => [canvas.width, canvas.height]);
     assert.deepEqual(pixels, [1440, 256]);
-    await sharp.locator(".timeline").screenshot({ path: join(pictures, "timeline-sharp.png") });
-    await sharp.context().close();
+    await picture(sharp, "timeline-sharp");
   },
 
   async "it is higher in high windows, and the legend names all curves in narrow ones"() {
@@ -119,7 +117,6 @@ const tests = {
         assert.ok(within, `${name} at ${width}`);
       }
     }
-    await page.context().close();
   },
 
   async "a drag selects, edges adjust, the middle moves, shift selects a second range, a click clears"() {
@@ -158,7 +155,6 @@ const tests = {
     await page.waitForTimeout(600); // no double click
     await page.mouse.click(at(100), 60);
     near((await state(page)).cursor, 100);
-    await page.context().close();
   },
 
   async "a double click selects the rise"() {
@@ -168,7 +164,6 @@ const tests = {
     assert.equal(cursor, undefined);
     assert.ok(Math.abs(ranges.a.begin / s - 724) < 49, `from ${ranges.a.begin / s}`);
     assert.ok(Math.abs(ranges.a.end / s - 1500) < 49, `to ${ranges.a.end / s}`);
-    await page.context().close();
   },
 
   async "Escape ends a drag without a choice, then goes one step back at a time"() {
@@ -182,7 +177,6 @@ const tests = {
     assert.equal((await state(page)).ranges.a.begin, 724 * s);
     await page.keyboard.press("Escape");
     assert.deepEqual((await state(page)).ranges, {});
-    await page.context().close();
   },
 
   async "keys move the chosen moment, select ranges, and all is read out"() {
@@ -215,7 +209,6 @@ const tests = {
     assert.ok((await state(page)).ranges.a.end > 1100 * s);
     await page.keyboard.press("End");
     assert.equal((await state(page)).cursor, end);
-    await page.context().close();
   },
 
   async "the wheel zooms at the pointer, and sideways moves; the strip moves, too"() {
@@ -238,11 +231,10 @@ const tests = {
     assert.equal((await state(page)).view, undefined);
     await run(page, "timeline.peak");
     assert.ok(Math.abs((await state(page)).cursor / s - 1500) < 60);
-    await page.context().close();
   },
 
   async "a finger selects"() {
-    const page = await open("plain", { touch: true });
+    const page = await open("plain", { hasTouch: true });
     const client = await page.context().newCDPSession(page);
     const touch = (type, x) => {
       const touchPoints = type === "touchEnd" ? [] : [{ x, y: 60 }];
@@ -268,7 +260,6 @@ const tests = {
     assert.ok(Math.abs((view.end - view.begin) / s - 820) < 10, JSON.stringify(view));
     near((view.begin + view.end) / 2, 1210);
     assert.deepEqual(after, ranges);
-    await page.context().close();
   },
 
   // The goal is 2 ms, on a machine that does nothing else; here only what is far slower fails.
@@ -293,7 +284,7 @@ const tests = {
     await page.mouse.move(at(200), 60);
     await page.mouse.down();
     const before = await metric();
-    for (let x = at(200); x < at(2200); x += 6) await page.mouse.move(x, 60);
+    for (let x = at(200); x < at(2200); x += 20) await page.mouse.move(x, 60);
     await page.mouse.up();
     await page.waitForTimeout(100);
     const script = (await metric()) - before;
@@ -303,7 +294,6 @@ const tests = {
     console.log(`${took.length} frames, in the callback: ${median.toFixed(2)} ms, p95 ${p95.toFixed(2)} ms`);
     console.log(`all script, for each frame: ${all.toFixed(2)} ms`);
     assert.ok(all <= 40, `${all} ms`);
-    await page.context().close();
   },
 };
 
