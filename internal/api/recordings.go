@@ -23,8 +23,8 @@ import (
 )
 
 // Bounds of the recordings that are open for questions at a time: how many they are, and about how many bytes they
-// take with their atlases, unless more are in use. With what all caches keep (lru.Process), the program itself, and what
-// a large question needs for a moment, these are 300 MB.
+// take with their atlases, unless more are in use. With what all caches keep (lru.Process), the program itself, and
+// what a large question needs for a moment, these are 300 MB.
 const (
 	maxOpen      = 8
 	maxOpenBytes = 112 << 20

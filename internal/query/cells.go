@@ -18,8 +18,8 @@ type level struct {
 	most int64 // since the beginning of the query's range
 }
 
-// cells is a table of cells by stack and label. They lie in pages, and stay where they are while others are added: a cell
-// is hundreds of bytes, and a list that grows would be copied for up to a tenth of a second.
+// cells is a table of cells by stack and label. They lie in pages, and stay where they are while others are added: a
+// cell is hundreds of bytes, and a list that grows would be copied for up to a tenth of a second.
 type cells struct {
 	pages  []*[cellsOfPage]cell
 	n      int

@@ -37,8 +37,8 @@ type Trim struct {
 	Nodes int
 	// Below is a path of groups from the root, by name: as Source.Text gives them, or a function's name alone. If
 	// several groups have the name, the one with the most of the first metric that the path leads along is meant. The
-	// tree is the one below the path, with the node at its end as the root; without such a path, the root has nothing. A
-	// Sandwich ignores it.
+	// tree is the one below the path, with the node at its end as the root; without such a path, the root has nothing.
+	// A Sandwich ignores it.
 	Below []string
 	// Selves says that own peaks are needed of nodes' selves only, not of their totals.
 	Selves bool

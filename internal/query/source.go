@@ -36,8 +36,8 @@ type Source struct {
 	spansMade   []RegionSpan
 }
 
-// New prepares a recording for questions, which may mean that it counts events, until the context ends. The caller keeps
-// and closes the Reader.
+// New prepares a recording for questions, which may mean that it counts events, until the context ends. The caller
+// keeps and closes the Reader.
 func New(ctx context.Context, r *recording.Reader) (*Source, error) {
 	p, err := profile.Load(ctx, r)
 	if err != nil {

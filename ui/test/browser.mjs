@@ -159,7 +159,8 @@ const tab = tabs(browser, faults, (context) =>
     const said = ({ node, previousRect: { x, y }, currentRect: to }) =>
       `${node?.className ?? node?.nodeName}: ${x},${y} to ${to.x},${to.y}`;
     new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifts.push(...entry.sources.map(said));
+      const moved = list.getEntries().filter(({ hadRecentInput }) => !hadRecentInput);
+      globalThis.shifts.push(...moved.flatMap(({ sources }) => sources.map(said)));
     }).observe({ type: "layout-shift", buffered: true });
   }),
 );

@@ -8,7 +8,10 @@ enum { AT_ONCE = 50 };
 
 static void *volatile kept[1 << 16];
 
-__attribute__((noinline)) static void *keep(size_t size) { return malloc(size); }
+__attribute__((noinline)) static void *keep(size_t size)
+{
+	return malloc(size);
+}
 
 __attribute__((noinline)) static void *waste(size_t size)
 {
