@@ -170,9 +170,8 @@ var mayImport = map[string][]string{
 		"annotate", "check", "columns", "diff", "event", "insight", "timeref", "profile", "query", "tally", "run",
 	},
 	"internal/api": {
-		"annotate", "answer", "columns", "diff", "event", "humanize", "input", "insight", "notes", "owncode", "profile",
-		"query",
-		"question", "recording", "recording/atlas", "run", "source", "spelling",
+		"annotate", "answer", "columns", "diff", "event", "humanize", "input", "insight", "lru", "notes", "owncode",
+		"profile", "query", "question", "recording", "recording/atlas", "run", "source", "spelling",
 	},
 	"internal/api/apitest":         {"event", "merge", "profile/profiletest", "recording"},
 	"internal/columns/columnstest": {},

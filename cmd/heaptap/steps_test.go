@@ -188,19 +188,19 @@ func TestKillAtEveryStep(t *testing.T) {
 // TestRecorderNotReady: the recorder is not ready in time.
 func TestRecorderNotReady(t *testing.T) {
 	t.Parallel()
-	s := runToStep(t, launch.StepRecorderConfig, unix.SIGSTOP, "300ms")
+	s := runToStep(t, launch.StepRecorderConfig, unix.SIGSTOP, "4s")
 	if status := s.end(); status != 7 || s.out.String() != "done\n" {
 		t.Errorf("status %d, stdout %q", status, &s.out)
 	}
 	if text := s.err.String(); strings.Count(text, "\n") != 1 ||
-		!strings.HasSuffix(text, "did not get ready within 300ms; the program runs unrecorded\n") {
+		!strings.HasSuffix(text, "did not get ready within 4s; the program runs unrecorded\n") {
 		t.Errorf("stderr: %s", text)
 	}
 	if stateOf(s.pid) != 0 {
 		t.Error("the recorder is still there")
 	}
 
-	s = runToStep(t, launch.StepRecorderConfig, unix.SIGSTOP, "300ms", "--require")
+	s = runToStep(t, launch.StepRecorderConfig, unix.SIGSTOP, "4s", "--require")
 	if status := s.end(); status != 125 || s.out.Len() > 0 || !strings.Contains(s.err.String(), "did not get ready") {
 		t.Errorf("with --require: status %d, stdout %q, stderr %s", status, &s.out, &s.err)
 	}
