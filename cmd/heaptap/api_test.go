@@ -258,6 +258,7 @@ func TestCurlExamples(t *testing.T) {
 		t.Fatalf("%d examples", n)
 	}
 	cmd := exec.Command("bash", "-o", "pipefail", "-c", strings.ReplaceAll(script, "\ncurl ", "\necho; curl "))
+	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "HEAPTAP="+found[1], "TOKEN="+token)
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
