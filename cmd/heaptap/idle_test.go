@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// TestIdle: recording a target that does nothing takes at most 3 % of a core. It takes 0.12 %, and beside other tests
-// ten times that.
+// TestIdle: recording a target that does nothing takes at most 1 % of a core. It takes 0.12 %; beside other tests it may
+// take more for a while, so the best of three looks counts.
 func TestIdle(t *testing.T) {
 	t.Parallel()
-	const settle, look = 7 * time.Second, 8 * time.Second
-	cmd := plainCommand(t, "run", "-q", "--", "sleep", fmt.Sprint((settle + look + 2*time.Second).Seconds()))
+	const settle, look, looks = 7 * time.Second, 8 * time.Second, 3
+	cmd := plainCommand(t, "run", "-q", "--", "sleep", fmt.Sprint((settle + (looks+1)*look).Seconds()))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -23,9 +23,13 @@ func TestIdle(t *testing.T) {
 	if len(pids) < 3 {
 		t.Fatalf("run and its children are %v", pids)
 	}
-	before := cpuOf(pids)
-	time.Sleep(look)
-	if used := cpuOf(pids) - before; used > 3*look/100 {
+	used := look
+	for n := 0; n < looks && used > look/100; n++ {
+		before := cpuOf(pids)
+		time.Sleep(look)
+		used = min(used, cpuOf(pids)-before)
+	}
+	if used > look/100 {
 		t.Errorf("an idle target takes %v of CPU time in %v", used, look)
 	}
 	if err := cmd.Wait(); err != nil {
