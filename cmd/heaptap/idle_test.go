@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestIdle: recording a target that does nothing takes at most 1 % of a core. It takes 0.12 %; beside other tests it may
-// take more for a while, so the best of three looks counts.
+// TestIdle: recording a target that does nothing takes at most 1 % of a core. It takes 0.12 %; beside other tests it
+// may take more for a while, so the best of three looks counts.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	const settle, look, looks = 7 * time.Second, 8 * time.Second, 3
