@@ -35,7 +35,9 @@ void check_remember(struct check_known *k, const char *after);
 void check_forget(void);
 
 void check_start(void);
+// Returns 0, 1, or CHECK_TRUNCATED if all stacks were right and only too many of them ended early.
 int check_report(const char *name, long at_least);
+enum { CHECK_TRUNCATED = 3 };
 
 #ifdef __cplusplus
 }

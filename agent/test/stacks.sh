@@ -44,12 +44,18 @@ done
 
 mapfile -t scenarios < <("$out/stacks-0")
 run() { # number
-	local s most
+	local s most try status
 	for s in "${scenarios[@]}"; do
 		most=$events
 		[ "$s" = steps ] && most=$((events * 15)) # they look alike
-		timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 ||
-			echo "FAILED $s: ${builds[$1]}: status $?" >>"$out/result-$1-$s"
+		# How many signals arrive where the call frame information is wrong differs from run to run: too many of those
+		# stacks in three runs in a row are a fault. A stack that differs is one at once.
+		for ((try = 0; try < 3; try++)); do
+			status=0
+			timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 || status=$?
+			[ $status = 3 ] || break
+		done
+		[ $status = 0 ] || echo "FAILED $s: ${builds[$1]}: status $status" >>"$out/result-$1-$s"
 	done
 }
 for ((n = 0; n < ${#builds[@]}; n += 2)); do
