@@ -48,8 +48,8 @@ run() { # number
 	for s in "${scenarios[@]}"; do
 		most=$events
 		[ "$s" = steps ] && most=$((events * 15)) # they look alike
-		# How many signals arrive where the call frame information is wrong differs from run to run: too many of those
-		# stacks in three runs in a row are a fault. A stack that differs is one at once.
+		# How many signals arrive where the call frame information is wrong differs from run to run: too many of
+		# those stacks in three runs in a row are a fault. A stack that differs is one at once.
 		for ((try = 0; try < 3; try++)); do
 			status=0
 			timeout 300 "$out/stacks-$1" "$s" "$most" >"$out/result-$1-$s" 2>&1 || status=$?
