@@ -135,12 +135,14 @@ func (r *rows) byGroup() (slots func(chain int32) []int32) {
 		ends[c] = n.group[at]
 	}
 	r.self.addAll(ends, n.self)
-	r.total.addFrom(n.chain, n.top, n.total)
+	r.total.addFrom(n.topChain, n.topGroup, n.total)
+	seen := make([]int32, len(n.groups)) // by group: the last chain below it that was asked for, plus 1
 	return func(chain int32) []int32 {
 		list := []int32{ends[chain]}
 		for at := n.end[chain]; at > 0; at = n.parent[at] {
-			if n.top[at] >= 0 {
-				list = append(list, count+n.top[at])
+			if g := n.group[at]; seen[g] != chain+1 {
+				seen[g] = chain + 1
+				list = append(list, count+g)
 			}
 		}
 		return list

@@ -32,13 +32,14 @@ type forest struct {
 	// What index derives from the nodes.
 	kids  []int32 // the nodes below each node,
 	first []int32 // which begin here in kids, and end where those of the next node begin
-	top   []int32 // of each node that no node of its group is above: its group; else -1
-	// A chain is a row of nodes, each below the one before, that have the same total, since a node has others only
-	// where a stack ends or paths divide. There are values of chains: a chain has five nodes, on average. A chain comes
-	// after those above it; chain 0 is node 0.
+	// A chain is a row of nodes, each below the one before, that have the same total: totals differ only where a stack
+	// ends or paths divide. Values are kept by chain, of which there are a third as many as of nodes. A chain comes after
+	// those above it; chain 0 is node 0.
 	chain []int32 // of each node
 	end   []int32 // of each chain: its last node, at which its own stacks end
 	above []int32 // of each chain: the one above it; -1: none
+	// Of the nodes that no node of their group is above: their chains and groups.
+	topChain, topGroup []int32
 }
 
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
@@ -174,8 +175,8 @@ func (f *forest) chainsOf(nodes []int32) []int32 {
 // size returns about how many bytes a forest takes.
 func (f *forest) size() int64 {
 	n := int64(unsafe.Sizeof(Group{})) * int64(len(f.groups)+2*len(f.ids)) // twice in ids, on average
-	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.top)+cap(f.chain)+cap(f.end)+cap(f.above)) +
-		int64(cap(f.ends))
+	n += 4*int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.chain)+cap(f.end)+cap(f.above)) +
+		4*int64(cap(f.topChain)+cap(f.topGroup)) + int64(cap(f.ends))
 	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
 	for _, list := range f.pcs {
 		n += 64 + 4*int64(cap(list))
@@ -299,12 +300,12 @@ func (f *forest) index(ctx context.Context) error {
 		next[p]++
 	}
 	x.kids = x.kids[:n-1]
+	x.chains()
 	if err := x.topmosts(ctx); err != nil {
 		return err
 	}
-	x.chains()
-	f.first, f.kids, f.top, f.chain, f.end, f.above = x.first, x.kids, x.top, x.chain, x.end, x.above
-	f.indexed = true
+	x.indexed = true
+	*f = x
 	return nil
 }
 
@@ -325,13 +326,10 @@ func (f *forest) chains() {
 // isEnd reports whether a node is the last of its chain. At others, no stack ends.
 func (f *forest) isEnd(n int32) bool { return f.end[f.chain[n]] == n }
 
-// topmosts fills in top. It follows each path from the root, and counts the nodes of each group on it.
+// topmosts fills in topChain and topGroup. It follows each path from the root, and counts the nodes of each group on it.
 func (f *forest) topmosts(ctx context.Context) error {
 	on := make([]int32, len(f.groups))
-	f.top = make([]int32, len(f.parent))
-	for i := range f.top {
-		f.top[i] = -1
-	}
+	var chains, groups []int32
 	todo, w := slices.Clone(f.below(0)), watch{ctx: ctx}
 	for len(todo) > 0 {
 		if err := w.err(); err != nil {
@@ -346,11 +344,12 @@ func (f *forest) topmosts(ctx context.Context) error {
 		todo[len(todo)-1] = -n
 		g := f.group[n]
 		if on[g] == 0 {
-			f.top[n] = g
+			chains, groups = append(chains, f.chain[n]), append(groups, g)
 		}
 		on[g]++
 		todo = append(todo, f.below(n)...)
 	}
+	f.topChain, f.topGroup = slices.Clone(chains), slices.Clone(groups)
 	return nil
 }
 

@@ -141,11 +141,11 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 			}
 		}
 	} else if slices.ContainsFunc(fields, field.ofChanges) {
-		list, err := a.changes()
+		list, done, err := a.changes()
+		defer done()
 		if err != nil {
 			return err
 		}
-		defer changeLists.put(list)
 		if changes = list; a.stacks != nil {
 			changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
 		}

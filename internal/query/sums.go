@@ -324,29 +324,23 @@ func (s *Sums) addAll(to []int32, o *Sums) {
 	}
 }
 
-// addFrom adds groups of other sums: group from[i] to group to[i], if that is not negative.
+// addFrom adds groups of other sums: group from[i] to group to[i].
 func (s *Sums) addFrom(from, to []int32, o *Sums) {
 	for k, f := range s.fields {
 		col, other := s.cols[k], o.cols[k]
 		if fieldTable[f].most {
 			for i, n := range to {
-				if n >= 0 {
-					col[n] = max(col[n], other[from[i]])
-				}
+				col[n] = max(col[n], other[from[i]])
 			}
 			continue
 		}
 		for i, n := range to {
-			if n >= 0 {
-				col[n] += other[from[i]]
-			}
+			col[n] += other[from[i]]
 		}
 	}
 	if s.variances != nil {
 		for i, n := range to {
-			if n >= 0 {
-				s.variances[n] = s.variances[n].Plus(o.variances[from[i]])
-			}
+			s.variances[n] = s.variances[n].Plus(o.variances[from[i]])
 		}
 	}
 }
