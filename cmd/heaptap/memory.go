@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -17,11 +18,18 @@ const servedMemory = 256 << 20
 // what it has in use is numbers, which cost the collector next to nothing.
 const servedGarbage = 60
 
+// servedProcessors is how many processors the server uses at most: for each, a block of events that is counted takes
+// up to 25 MB.
+const servedProcessors = 4
+
 // saveServedMemory is saveMemory for the server.
 func saveServedMemory() {
 	saveMemory(servedMemory)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(servedGarbage)
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), servedProcessors))
 	}
 }
 

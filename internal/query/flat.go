@@ -136,12 +136,13 @@ func (r *rows) byGroup() (slots func(chain int32) []int32) {
 	}
 	r.self.addAll(ends, n.self)
 	r.total.addFrom(n.topChain, n.topGroup, n.total)
-	seen := make([]int32, len(n.groups)) // by group: the last chain below it that was asked for, plus 1
+	seen, calls := make([]int, len(n.groups)), 0 // by group: in which call
 	return func(chain int32) []int32 {
+		calls++
 		list := []int32{ends[chain]}
 		for at := n.end[chain]; at > 0; at = n.parent[at] {
-			if g := n.group[at]; seen[g] != chain+1 {
-				seen[g] = chain + 1
+			if g := n.group[at]; seen[g] != calls {
+				seen[g] = calls
 				list = append(list, count+g)
 			}
 		}
