@@ -336,8 +336,8 @@ func (x *explorer) add(at branch) {
 		}
 		group = x.groups[at.group] - 1
 	}
-	o.Parent, o.Group, o.Folded = append(o.Parent, at.parent), append(o.Group, group), append(o.Folded, 0)
-	o.First = append(o.First, x.first(x.items[at.from:at.to]))
+	o.Parent, o.Group, o.Folded = push(o.Parent, at.parent), push(o.Group, group), push(o.Folded, 0)
+	o.First = push(o.First, x.first(x.items[at.from:at.to]))
 	for _, s := range []*Sums{o.Self, o.Total, o.FoldedTotal} {
 		s.grow()
 	}
@@ -407,7 +407,7 @@ func (x *explorer) split(at *branch) (ends []item, parts []branch) {
 				x.ends = append(x.ends, s)
 			}
 			for _, n := range f.below(s.next) {
-				x.items = append(x.items, item{f.chain[n], n})
+				x.items = push(x.items, item{f.chain[n], n})
 			}
 		}
 		ends = x.ends
@@ -622,7 +622,7 @@ func (h branches) before(i, j int) bool {
 }
 
 func (h *branches) push(b branch) {
-	*h = append(*h, b)
+	*h = push(*h, b)
 	for i := len(*h) - 1; i > 0; {
 		up := (i - 1) / 2
 		if !h.before(i, up) {

@@ -266,11 +266,19 @@ func (s *Sums) drop(f field) {
 // grow adds a group.
 func (s *Sums) grow() {
 	for k := range s.cols {
-		s.cols[k] = append(s.cols[k], 0)
+		s.cols[k] = push(s.cols[k], 0)
 	}
 	if s.variances != nil {
 		s.variances = append(s.variances, nil)
 	}
+}
+
+// push appends to a list that may become long: append would then grow it by a quarter each time.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 16))
+	}
+	return append(list, v)
 }
 
 // set makes v the values of a group.
