@@ -33,8 +33,8 @@ type forest struct {
 	kids  []int32 // the nodes below each node,
 	first []int32 // which begin here in kids, and end where those of the next node begin
 	// A chain is a row of nodes, each below the one before, that have the same total: totals differ only where a stack
-	// ends or paths divide. Values are kept by chain, of which there are a third as many as of nodes. A chain comes after
-	// those above it; chain 0 is node 0.
+	// ends or paths divide. Values are kept by chain, of which there are a third as many as of nodes. A chain comes
+	// after those above it; chain 0 is node 0.
 	chain []int32 // of each node
 	end   []int32 // of each chain: its last node, at which its own stacks end
 	above []int32 // of each chain: the one above it; -1: none
@@ -185,7 +185,8 @@ func (f *forest) size() int64 {
 }
 
 func (f *forest) add(parent, group int32) int32 {
-	f.parent, f.group, f.ends, f.indexed = append(f.parent, parent), append(f.group, group), append(f.ends, false), false
+	f.parent, f.group, f.ends = append(f.parent, parent), append(f.group, group), append(f.ends, false)
+	f.indexed = false
 	return int32(len(f.parent) - 1)
 }
 
@@ -326,7 +327,8 @@ func (f *forest) chains() {
 // isEnd reports whether a node is the last of its chain. At others, no stack ends.
 func (f *forest) isEnd(n int32) bool { return f.end[f.chain[n]] == n }
 
-// topmosts fills in topChain and topGroup. It follows each path from the root, and counts the nodes of each group on it.
+// topmosts fills in topChain and topGroup. It follows each path from the root, and counts the nodes of each group on
+// it.
 func (f *forest) topmosts(ctx context.Context) error {
 	on := make([]int32, len(f.groups))
 	var chains, groups []int32

@@ -75,8 +75,8 @@ func deep(t *testing.T) *Source {
 	return r.source(frames)
 }
 
-// TestMemoryOfTrees: a forest keeps some 40 bytes a node, whatever is asked, and a question about many metrics takes far
-// less than a column of each for every node.
+// TestMemoryOfTrees: a forest keeps some 40 bytes a node, whatever is asked, and a question about many metrics takes
+// far less than a column of each for every node.
 func TestMemoryOfTrees(t *testing.T) {
 	s := deep(t)
 	const nodes = deepStacks * deepness
