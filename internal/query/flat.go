@@ -67,8 +67,8 @@ func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 	return n.rows()
 }
 
-// grouped sums up a forest by group, or by node for whole stacks. slots are the own peaks in which a block at the end of
-// a chain counts: first those of all selves.
+// grouped sums up a forest by group, or by node for whole stacks. slots are the own peaks in which a block at the end
+// of a chain counts: first those of all selves.
 func (n *nodeSums) grouped() (r *rows, slots func(chain int32) []int32) {
 	r = &rows{n: n, Answer: n.a.Answer}
 	if n.a.q.By == ByStack {
