@@ -132,7 +132,7 @@ var commandGroups = []struct {
 	{"What was recorded?", []string{"runs", "ps"}},
 	{"Where is the memory? Who allocates?", []string{"open", "serve", "report", "memory", "top", "tree", "source",
 		"threads", "globals", "hist"}},
-	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "mismatches"}},
+	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "generations", "mismatches"}},
 	{"When did it happen?", []string{"timeline", "rise", "regions"}},
 	{"What has changed? Is it within limits?", []string{"diff", "check"}},
 	{"Other tools, other people", []string{"export", "push", "import", "scrub", "merge", "pack"}},

@@ -36,6 +36,7 @@ type asked struct {
 	timeline, fold, calls     bool
 	of, function, rough       string
 	top, steps, line, context int
+	rows, columns             int
 	file                      int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
@@ -97,6 +98,9 @@ var Parameters = []Parameter{
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
 	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
 		func(a *asked) *int { return &a.steps }),
+	number("rows", "divide the range into so many intervals", query.MostGenerations,
+		func(a *asked) *int { return &a.rows }),
+	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
 		func(a *asked) *string { return &a.rough }),
 	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",

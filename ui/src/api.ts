@@ -34,6 +34,8 @@ export interface Answers {
   insights: Insights;
   /** which call stacks account for 80 % of the change of live bytes over a range */
   rise: Rise;
+  /** how much of what each part of a range allocated is live later: rows are births */
+  generations: Generations;
   /** of what the resident set consisted */
   memory: Memory;
   /** the largest static and thread-local variables */
@@ -221,6 +223,20 @@ export interface Parameters {
     fold?: boolean;
     limit?: number;
   };
+  generations: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    rows?: number;
+    columns?: number;
+  };
   memory: {
     at?: string;
   };
@@ -302,6 +318,8 @@ export type MetricName =
   | "own-peak"
   | "leaked"
   | "leaked-blocks"
+  | "kept"
+  | "kept-blocks"
   | "temporary"
   | "temporary-bytes"
   | "zero-size"
@@ -556,6 +574,35 @@ export interface FrameColumns {
   inlined: Flags;
   address: Texts;
   offset: Texts;
+}
+
+export interface GenerationColumns {
+  rows: number;
+  from_ns: Numbers;
+  to_ns: Numbers;
+  from_events: Numbers;
+  to_events: Numbers;
+  kept_bytes: Lists<Numbers>;
+  kept_blocks: Lists<Numbers>;
+}
+
+export interface Generations {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  moments_ns: Numbers;
+  events: Numbers;
+  rows: GenerationColumns;
+  kept_bytes: Numbers;
+  kept_blocks: Numbers;
 }
 
 export interface Globals {
