@@ -33,6 +33,10 @@ var effects = map[string][]effect{
 	"check": append([]effect{
 		{[]string{"output"}, with("runs"), "without --runs N -- COMMAND"},
 	}, gateEffects...),
+	"blocks": {
+		{append([]string{"at", "sort", "address", "limit", "skip"}, filterFlags...), without("block"),
+			"with --block, which tells about one block"},
+	},
 	"dump": {{[]string{"from", "to"}, with("events"), "without --events: they select events"}},
 	"export": {
 		{[]string{"json"}, with("list"), "without --list; JSON Lines of a recording: heaptap export -f jsonl"},
