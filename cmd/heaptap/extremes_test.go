@@ -111,7 +111,7 @@ func askExtreme(t *testing.T, path, line string) {
 			args[i] = path + "." + args[0] + ".htap"
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	prepared := plainCommand(t, args...)
 	cmd := exec.CommandContext(ctx, prepared.Path, args...)
