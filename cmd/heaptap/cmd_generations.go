@@ -11,7 +11,7 @@ import (
 )
 
 func newGenerationsCommand() *cobra.Command {
-	rows, columns := 0, 0
+	rows, columns := 20, 0
 	metric := query.Kept.String()
 	cmd := &cobra.Command{
 		Use:   "generations [flags] [RUN]",
@@ -31,32 +31,27 @@ column's as --at.`,
 		Args: oneRun,
 	}
 	q := newQuestion(cmd, -1)
-	cmd.Flags().IntVar(&rows, "rows", rows, "divide the range into `N` intervals (20)")
+	cmd.Flags().IntVar(&rows, "rows", rows, "divide the range into `N` intervals")
 	cmd.Flags().IntVar(&columns, "columns", columns, "show `N` moments; default: as many as fit, with --json 20")
 	cmd.Flags().StringVar(&metric, "metric", metric, "show this `METRIC`: kept (bytes) or kept-blocks")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		known := []string{query.Kept.String(), query.KeptBlocks.String()}
 		switch {
-		case rows < 0 || rows > query.MostGenerations:
+		case rows < 1 || rows > query.MostGenerations:
 			return usagef("generations: --rows %d: from 1 to %d", rows, query.MostGenerations)
 		case columns < 0 || columns > query.MostGenerations:
 			return usagef("generations: --columns %d: from 1 to %d", columns, query.MostGenerations)
 		case metric != known[0] && metric != known[1]:
 			return unknownWord(cmd, "metric", metric, known)
 		}
+		if columns == 0 && q.json {
+			columns = 20
+		}
 		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			n := columns
-			switch {
-			case n > 0:
-			case q.json:
-				n = 20
-			default:
-				n = view.GenerationColumns(o)
+			if columns == 0 {
+				columns = view.GenerationColumns(o)
 			}
-			if rows == 0 {
-				rows = 20
-			}
-			g, err := query.Generate(cmd.Context(), s, about, rows, n)
+			g, err := query.Generate(cmd.Context(), s, about, rows, columns)
 			switch {
 			case err != nil:
 				return err

@@ -89,8 +89,8 @@ func (s *Source) HasAddresses() bool {
 }
 
 // FindBlocks answers with the blocks that were allocated in the range, are selected, and are live at the query's cut:
-// those that come first. If the query has neither a range nor a cut, that is the run's peak. It reads the events from the range's beginning to the cut twice, and remembers one bit for
-// each allocation of the range.
+// those that come first. If the query has neither a range nor a cut, that is the run's peak. It reads the events from
+// the range's beginning to the cut twice, and remembers one bit for each allocation of the range.
 func FindBlocks(ctx context.Context, s *Source, q *Query, want BlockChoice) (*Blocks, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByStack, []Metric{Kept, KeptBlocks}, 0

@@ -146,7 +146,8 @@ func TestBiography(t *testing.T) {
 		if _, err := Tell(t.Context(), s, &Query{}, uint64(len(m.born))); err == nil {
 			t.Error("a number that no allocation has: no error")
 		}
-		if _, err := FindBlocks(t.Context(), s, &Query{}, BlockChoice{Most: 1, Addr: new(uint64)}); err != errNoAddresses {
+		choice := BlockChoice{Most: 1, Addr: new(uint64)}
+		if _, err := FindBlocks(t.Context(), s, &Query{}, choice); err != errNoAddresses {
 			t.Errorf("without addresses: %v", err)
 		}
 	}

@@ -27,18 +27,20 @@ func BenchmarkGenerations(b *testing.B) {
 	}{
 		{"triangle", func(s *Source) error { _, err := Generate(b.Context(), s, &Query{}, 20, 20); return err }},
 		{"triangle of a filter", func(s *Source) error {
-			_, err := Generate(b.Context(), s, &Query{Focus: []*regexp.Regexp{regexp.MustCompile("list|str|eval")}}, 20, 20)
+			q := &Query{Focus: []*regexp.Regexp{regexp.MustCompile("list|str|eval")}}
+			_, err := Generate(b.Context(), s, q, 20, 20)
 			return err
 		}},
 		{"kept", func(s *Source) error {
 			n := s.last / 100
-			_, err := Flat(b.Context(), s, &Query{Metrics: []Metric{Kept}, Range: &Range{20*n + 1, 40*n + 7}, At: &s.last})
+			q := &Query{Metrics: []Metric{Kept}, Range: &Range{20*n + 1, 40*n + 7}, At: &s.last}
+			_, err := Flat(b.Context(), s, q)
 			return err
 		}},
 		{"kept, roughly", func(s *Source) error {
 			n := s.last / 100
-			_, err := Flat(b.Context(), s, &Query{Metrics: []Metric{Kept}, Range: &Range{20*n + 1, 40*n + 7}, At: &s.last,
-				Rough: s.Pixel()})
+			q := &Query{Metrics: []Metric{Kept}, Range: &Range{20*n + 1, 40*n + 7}, At: &s.last, Rough: s.Pixel()}
+			_, err := Flat(b.Context(), s, q)
 			return err
 		}},
 	} {

@@ -104,8 +104,10 @@ func TestGenerations(t *testing.T) {
 			plans[got.Plan]++
 			m := newModel(s, events, q)
 			if len(got.Rows) != rows || len(got.Births.Cuts) != rows+1 || len(got.Moments.Cuts) != columns ||
-				got.Births.Cuts[0] != m.from || got.Moments.Cuts[columns-1] != m.to || !slices.IsSorted(got.Births.Cuts) {
-				t.Fatalf("seed %d, %+v: %d rows, births %v, moments %v", seed, q, len(got.Rows), got.Births, got.Moments)
+				got.Births.Cuts[0] != m.from || got.Moments.Cuts[columns-1] != m.to ||
+				!slices.IsSorted(got.Births.Cuts) {
+				t.Fatalf("seed %d, %+v: %d rows, births %v, moments %v", seed, q, len(got.Rows), got.Births,
+					got.Moments)
 			}
 			for i, row := range got.Rows {
 				want := make([]Amount, columns)

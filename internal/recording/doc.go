@@ -339,8 +339,8 @@
 //	    stack in the table; 0 if there is none
 //
 // The writer makes shift larger where a table would take too much of the file, and leaves it out if that does not help.
-// The first block of events has no far Frees; a file with no other block needs no table. Older versions of heaptap wrote
-// none.
+// The first block of events has no far Frees; a file with no other block needs no table. Older versions of heaptap
+// wrote none.
 //
 // # Merged recordings
 //
@@ -367,8 +367,9 @@
 //
 // A folded block keeps its header and its payload's head (far sums only their header). The rest reads as zeros or, if
 // the recorder ended in between, as it was. Only events and summaries that are part of a summary of the next level are
-// folded, the far sums of these events, and tallies that are followed by another. Before a folded block of events comes a tally block with the statistics of all events up to
-// there. As long as there is no ending, a reader adds the events that follow to it.
+// folded, the far sums of these events, and tallies that are followed by another. Before a folded block of events comes
+// a tally block with the statistics of all events up to there. As long as there is no ending, a reader adds the events
+// that follow to it.
 //
 // # Index
 //

@@ -36,8 +36,8 @@ func (a *appender) farSums(s *block.Sealed) {
 	t := &f.table
 	if t.Blocks == 0 {
 		list := t.List[:0]
-		*t = block.FarTable{FarHead: block.FarHead{FirstBlock: a.count, FirstEvent: s.Head.FirstEvent, Shift: s.Far.Shift},
-			List: list}
+		head := block.FarHead{FirstBlock: a.count, FirstEvent: s.Head.FirstEvent, Shift: s.Far.Shift}
+		*t = block.FarTable{FarHead: head, List: list}
 	}
 	t.Coarsen(s.Far.Shift) // the encoder's never becomes smaller
 	for i := range s.Far.List {

@@ -61,9 +61,9 @@ func (f *farSums) compare() {
 			}
 			k := recording.FarSum{Stack: s.Stack, In: s.In, Born: s.Born}
 			n := f.now[k]
-			f.check.require(n == [2]uint64{s.Frees, s.Bytes}, "block of events %d: %d deallocations of %d bytes at call "+
-				"stack %d were allocated in group %d, the recording's sums say %d of %d", f.block, n[0], n[1], s.Stack,
-				s.Born, s.Frees, s.Bytes)
+			f.check.require(n == [2]uint64{s.Frees, s.Bytes}, "block of events %d: %d deallocations of %d bytes at "+
+				"call stack %d were allocated in group %d, the recording's sums say %d of %d", f.block, n[0], n[1],
+				s.Stack, s.Born, s.Frees, s.Bytes)
 			delete(f.now, k)
 		}
 		f.check.require(len(f.now) == 0, "block of events %d: %d far sums are missing", f.block, len(f.now))

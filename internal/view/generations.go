@@ -28,12 +28,17 @@ func Generations(w io.Writer, s *query.Source, g *query.Generations, blocks bool
 	if blocks {
 		text = func(x query.Amount) string { return a.short(x.Blocks) }
 	}
-	for _, x := range g.Together {
-		width = max(width, runes(text(x))+2)
+	for j, x := range g.Together {
+		width = max(width, runes(text(x))+2, runes(a.duration(g.Moments.Times[j]))+1)
+	}
+	names, interval := make([]string, len(g.Rows)), intervalWidth
+	for i := range g.Rows {
+		names[i] = a.duration(g.Births.Times[i]) + " to " + a.duration(g.Births.Times[i+1])
+		interval = max(interval, runes(names[i])+2)
 	}
 	line := func(name string, cell func(j int) string) {
 		var b strings.Builder
-		b.WriteString(padRight(name, intervalWidth))
+		b.WriteString(padRight(name, interval))
 		for j := range g.Together {
 			b.WriteString(cell(j))
 		}
@@ -45,7 +50,7 @@ func Generations(w io.Writer, s *query.Source, g *query.Generations, blocks bool
 		}
 		return padLeft(text, width)
 	}
-	line(a.faint(padRight("allocated", intervalWidth-len("live at"))+"live at"), func(j int) string {
+	line(a.faint(padRight("allocated", interval-len("live at"))+"live at"), func(j int) string {
 		at := a.duration(g.Moments.Times[j])
 		if g.Moments.Cuts[j] == g.To && g.To == a.lastCut() {
 			at = "end"
@@ -53,7 +58,7 @@ func Generations(w io.Writer, s *query.Source, g *query.Generations, blocks bool
 		return a.faint(padLeft(at, width))
 	})
 	for i, row := range g.Rows {
-		line(a.duration(g.Births.Times[i])+" to "+a.duration(g.Births.Times[i+1]), func(j int) string {
+		line(names[i], func(j int) string {
 			if g.Moments.Cuts[j] <= g.Births.Cuts[i] {
 				return strings.Repeat(" ", width)
 			}

@@ -55,7 +55,8 @@ func TestFarTable(t *testing.T) {
 			s := &got.List[i]
 			frees, bytes = frees-s.Frees, bytes-s.Bytes
 			if first, end := got.Births(s); first >= end || end > int(got.FirstBlock)+int(s.In) {
-				t.Fatalf("seed %d: born in blocks %d to %d, ended in %d", seed, first, end, int(got.FirstBlock)+int(s.In))
+				t.Fatalf("seed %d: born in blocks %d to %d, ended in %d", seed, first, end,
+					int(got.FirstBlock)+int(s.In))
 			}
 			if i > 0 && got.List[i-1].compare(s) >= 0 {
 				t.Fatalf("seed %d: %+v comes before %+v", seed, got.List[i-1], *s)
@@ -68,7 +69,8 @@ func TestFarTable(t *testing.T) {
 			if _, err := DecodeFar(p.Bytes(), 3, anyStack); err == nil {
 				t.Fatal("a table may unpack to more than there is room for")
 			}
-			if _, err := DecodeFar(p.Bytes(), 1<<20, func(id uint32) bool { return id != got.List[0].Stack }); err == nil {
+			known := func(id uint32) bool { return id != got.List[0].Stack }
+			if _, err := DecodeFar(p.Bytes(), 1<<20, known); err == nil {
 				t.Fatal("a stack need not be known")
 			}
 		}
