@@ -261,7 +261,8 @@ func (a *ask) fromTally(c *cells) {
 
 // fromChanges takes the summaries of a range.
 func (a *ask) fromChanges(c *cells) error {
-	changes, err := a.changes()
+	changes, done, err := a.changes()
+	defer done()
 	if err != nil {
 		return err
 	}

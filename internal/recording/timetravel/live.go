@@ -36,6 +36,7 @@ func LiveAt(ctx context.Context, r *recording.Reader, cut uint64) ([]Live, error
 	// If the end is nearer, count back from it: there the statistics of the whole recording say what is live.
 	if r.Complete() && first == 0 && cut > last/2 && r.Health().LostEvents == 0 && sum.Totals.Events == last {
 		after, err := Changes(ctx, r, cut, last)
+		defer Release(after)
 		if err != nil {
 			return nil, err
 		}
@@ -50,6 +51,7 @@ func LiveAt(ctx context.Context, r *recording.Reader, cut uint64) ([]Live, error
 		return list, nil
 	}
 	before, err := Changes(ctx, r, 0, cut)
+	defer Release(before)
 	for _, c := range before.List() {
 		if c.Allocs != c.Frees || c.Bytes != c.FreedBytes {
 			list = append(list, Live{c.Stack, c.Allocs - c.Frees, c.Bytes - c.FreedBytes})
