@@ -249,8 +249,8 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
       const outline = new Outline(shown, { open: open.value, parts: new Map(), fold: !place.unfolded });
       const below = outline.lines(3, 2);
       const isOpen = below.length === 0 ? undefined : open.value.has(shown.key);
-      const { key } = shown;
-      const base = { node: shown, level: 2, indent: 1, kind: "node" as const, via: 0, within: 0, rest: 0 };
+      const { key, total, self } = shown;
+      const base = { node: shown, level: 2, indent: 1, kind: "node" as const, total, self, via: 0, within: 0, rest: 0 };
       const heading: Sub<GridRow> = { kind: "heading", key, level: 2, text, line: { ...base, key, open: isOpen } };
       const subs = below.map((line): Sub<GridRow> => ({ kind: "node", key: line.key, level: line.level, line }));
       return isOpen ? [heading, ...subs] : [heading];
@@ -275,7 +275,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     const line = lines.at(i);
     if (typeof line === "number") return values[line] ?? NaN;
     if ((line.kind !== "node" && line.kind !== "heading") || line.line.kind === "rest") return undefined;
-    const { total, self } = line.line.node;
+    const { total, self } = line.line;
     return (side === "total" ? total : self)[metrics.indexOf(metric)] ?? NaN;
   }
 

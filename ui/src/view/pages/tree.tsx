@@ -141,16 +141,17 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     }
     return found;
   }, [asked.value, extras.answers.value]);
+  const adds = metrics.map((name) => metricOf(name)?.adds ?? false);
   const edited = useMemo(() => {
     const { collapse, below } = place;
     if (collapse.length === 0) return undefined;
-    return editedTree(whole, { parts, collapse, below, adds: metrics.map((name) => metricOf(name)?.adds ?? false) });
+    return editedTree(whole, { parts, collapse, below, adds });
   }, [whole, parts, place.collapse.join("\0"), place.below.join("\0")]);
   const root = edited?.root ?? whole;
   /** The nodes of the answer that a node stands for, the largest first. */
   const sourcesOf = (node: TreeNode) => edited?.sources.get(node) ?? [node];
   const outline = useMemo(
-    () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded }),
+    () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded, adds }),
     [root, open.value, parts, place.unfolded],
   );
   // At first, the tree is open as far as there is only one way, and along the hottest path.
@@ -159,8 +160,10 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     open.value = new Set([...outline.opened(root), ...outline.hottest(root).open.slice(0, firstLevels)]);
   }, [outline]);
   const lines = useMemo((): Line[] => {
-    const first = { node: root, key: root.key, level: 1, indent: 0, open: undefined };
-    return [{ ...first, kind: "node", via: 0, within: 0, rest: 0 }, ...outline.lines(2, 1)];
+    const { total } = root;
+    const first = { node: root, key: root.key, level: 1, indent: 0, open: undefined, total };
+    const { self } = outline.below(root);
+    return [{ ...first, kind: "node", self, via: 0, within: 0, rest: 0 }, ...outline.lines(2, 1)];
   }, [outline]);
 
   const changeOpen = (keys: readonly number[], wanted: boolean) => {
@@ -189,7 +192,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     extras.ask(task);
   };
 
-  const share = (node: TreeNode) => percent(node.total[0] ?? NaN, root.total[0] ?? 0);
+  const share = ({ total }: Line) => (Number.isNaN(total[0]) ? "" : percent(total[0] ?? NaN, root.total[0] ?? 0));
   const shown = useMemo(() => {
     const alone = answer.metrics.length === 0;
     const list: { column: Column | undefined; grid: GridColumn }[] = columns.map((column) => ({
@@ -204,7 +207,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     return list;
   }, [columns]);
   const valueOf = (line: Line, { metric, side }: Column) => {
-    return (side === "total" ? line.node.total : line.node.self)[metrics.indexOf(metric)] ?? NaN;
+    return (side === "total" ? line.total : line.self)[metrics.indexOf(metric)] ?? NaN;
   };
   const data = useMemo((): GridData => {
     const rows = new Map<number, GridRow>();
@@ -226,12 +229,11 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
       cell: (i, c) => {
         const line = lines[i];
         const column = shown[c]?.column;
-        if (!line || line.kind === "rest") return { text: "", exact: "", bar: 0 };
-        if (!column) {
-          const text = Number.isNaN(line.node.total[0]) ? "–" : share(line.node);
-          return { text, exact: "", bar: 0 };
-        }
+        const nothing = { text: "", exact: "", bar: 0 };
+        if (!line) return nothing;
+        if (!column) return { ...nothing, text: share(line) || (line.kind === "rest" ? "" : "–") };
         const value = valueOf(line, column);
+        if (line.kind === "rest" && Number.isNaN(value)) return nothing;
         const bar = column.full > 0 && value > 0 ? value / column.full : 0;
         return { text: column.scale.text(value), exact: column.scale.exact(value), bar, value };
       },
