@@ -216,6 +216,12 @@ const shows = (page, want) =>
     const got = await names(page, want.length);
     return got.join() === want.join() || got;
   });
+/** What the right side explains: the names of its path. */
+const picks = (page, want) =>
+  until(`${want} is picked`, () => {
+    const got = new URL(page.url()).searchParams.getAll("picked").join(" < ");
+    return got === want || got;
+  });
 const isAt = (page, want) => until(want, async () => (await current(page)) === want || current(page));
 
 const tests = {
@@ -289,6 +295,7 @@ const tests = {
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
     await shows(page, ["f0", "callers", "caller", "callees", "callee", "other", "f1"]);
+    await picks(page, "f0");
     assert.ok(asked.some((url) => url.includes(`of=${encodeURIComponent("^f0$")}`)), asked.join("\n"));
     await picture(page, "table");
     await page.keyboard.press("Shift+F10");
@@ -300,6 +307,10 @@ const tests = {
     assert.equal(await page.evaluate(() => document.activeElement.role), "treegrid");
     await page.keyboard.press("ArrowLeft");
     await shows(page, ["f0", "f1"]);
+    await page.locator("[role=row][data-row] .grid-turn").nth(2).click();
+    await shows(page, ["f0", "f1", "f2", "callers"]);
+    await picks(page, "f2");
+    await page.locator("[role=row][data-row] .grid-turn").nth(2).click();
     await page.getByText("f1", { exact: true }).click({ button: "right" });
     await item("Charge f1 to its callers").click();
     await until("the filter", () => new URL(page.url()).searchParams.get("hide") === "^f1$" || page.url());
@@ -397,13 +408,13 @@ const tests = {
     await page.keyboard.press("h");
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
     await isAt(page, "leaf");
-    const picked = () => new URL(page.url()).searchParams.getAll("picked").join();
-    await until("the path is picked", () => picked() === "main,hot,inner,leaf" || picked());
+    await picks(page, "main < hot < inner < leaf");
     await picture(page, "tree");
     await page.getByText("cold", { exact: true }).click();
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold", "late"]);
+    await picks(page, "main < cold");
     const url = asked.find((one) => /below=cold.*a\.cc/.test(one));
     const below = new URLSearchParams(url?.split("?")[1]).getAll("below");
     assert.deepEqual(below, ["main", "cold"].map((name) => `${name} /src/a.cc:7 /bin/server`));
@@ -416,9 +427,8 @@ const tests = {
     await page.getByText(folded).click();
     await shows(page, ["app::load(int)", "operator new(unsigned long)", "app::load(int)", "main", "app::save()"]);
     await page.getByText("97.7 KiB per second").waitFor();
-    const picked = () => new URL(page.url()).searchParams.getAll("picked").join(" < ");
     const path = "main < app::load(int) < operator new(unsigned long)";
-    await until("it is explained", () => picked() === path || picked());
+    await picks(page, path);
     await picture(page, "leaks");
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("Home");
@@ -433,6 +443,14 @@ const tests = {
     await page.getByText("1.91 MiB in 2,000,000 blocks at 1 call stack").waitFor();
     await page.getByRole("button", { name: "show again" }).click();
     await until("both are back", async () => (await names(page, 9)).includes("app::load(int)"));
+    // Whichever row is opened, in whichever view, it is the one that is explained.
+    await page.locator("[role=row][data-row] .grid-turn").last().click();
+    await picks(page, "main < app::save() < operator new(unsigned long)");
+    await page.getByRole("button", { name: "by growth" }).click();
+    const first = page.locator("[role=row][data-row] .grid-turn").first();
+    while ((await first.textContent()) !== "▸") await first.click();
+    await first.click();
+    await picks(page, path);
   },
 
   async "nothing is wider than the page, in three widths and two themes"() {

@@ -341,7 +341,6 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     if (on) next.add(item.row.key);
     else next.delete(item.row.key);
     open.value = next;
-    if (on && item.group) explain(item.group);
   };
   const picked = useRef<Group | undefined>(undefined);
   const suppress = (group: Group, hide: boolean) => {
