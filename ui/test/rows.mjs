@@ -62,7 +62,7 @@ class Answer {
   }
 }
 
-const units = { peak: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count" };
+const units = { peak: "bytes", live: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count" };
 function head(a, metrics) {
   const text = (list) => ({ text: list.map((t) => a.text(t)) });
   const of = { name: text(metrics), unit: text(metrics.map((m) => units[m] ?? "count")), sums: { flag: 1 } };
@@ -82,7 +82,8 @@ function top(query) {
   const [skip, limit] = ["skip", "limit"].map((name) => Number(query.get(name) ?? 0));
   const value = (i, m) => (m === "leaked" ? i * 1000 : (all - i) * 1000);
   const sort = query.get("sort") ?? metrics[0];
-  const found = Array.from({ length: all }, (_, i) => i).filter((i) => `f${i}`.includes(query.get("match") ?? ""));
+  const part = query.get("focus") === "nothing" ? "nothing" : (query.get("match") ?? "");
+  const found = Array.from({ length: all }, (_, i) => i).filter((i) => `f${i}`.includes(part));
   found.sort((x, y) => value(y, sort) - value(x, sort));
   const rows = found.slice(skip, skip + limit);
   const table = {
@@ -114,6 +115,7 @@ function tree(query) {
     return a.envelope({ ...answer, groups, self: {}, totals: {}, callers, callees });
   }
   const below = query.getAll("below");
+  if (query.get("focus") === "nothing") return a.envelope({ ...answer, nodes: nodes(a, metrics, [["", 0, 0]]) });
   const list = below.length > 0
     ? [["", 0, 300], ["late", 1, 300]]
     : [["", 0, 1000], ["main", 1, 1000], ["hot", 2, 700], ["inner", 3, 700], ["leaf", 4, 600], ["cold", 2, 300, 4]];
@@ -386,6 +388,31 @@ const tests = {
     await page.getByText("No name contains").waitFor();
     await page.getByRole("button", { name: "Show all rows" }).click();
     await shows(page, ["f0", "f1"]);
+  },
+
+  async "where nothing is selected, buttons lead back"() {
+    for (const name of ["table", "tree"]) {
+      const page = await open(`page=${name}`);
+      await page.goto(`${origin}/?recording=a&page=${name}&from=1s&focus=nothing&metric=bytes`);
+      const ways = page.getByRole("main").locator(".state button");
+      await until("all ways", async () => {
+        const got = (await ways.allTextContents()).join();
+        return got === "Show live at the peak,Clear the range,Remove the filters" || got;
+      });
+      await picture(page, `empty-${name}`);
+      await ways.filter({ hasText: "filters" }).click();
+      await page.locator("[role=row][data-row]").first().waitFor();
+      const { searchParams: now } = new URL(page.url());
+      assert.deepEqual([now.get("focus"), now.get("from"), now.get("metric")], [null, "1s", "bytes"]);
+    }
+  },
+
+  async "in a range, what was live at its end counts first, on every page"() {
+    for (const name of ["table", "tree"]) {
+      const page = await open(`page=${name}&from=1s&to=2s`);
+      await page.getByRole("columnheader", { name: "live total" }).waitFor();
+      assert.equal(await page.getByRole("columnheader", { name: "at the peak" }).count(), 0);
+    }
   },
 
   async "rows stay while the next answer is on its way, and it can be cancelled"() {

@@ -81,6 +81,31 @@ export function metricOf(name: string): Metric | undefined {
   return byName.get(name);
 }
 
+/** A range of time, as questions take it. */
+export interface Times {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export function isRange({ from, to }: Times): boolean {
+  return from !== undefined || to !== undefined;
+}
+
+/**
+ * The metric that counts first, on every page: the one that the reader has chosen. Without one, it is what was live at
+ * the peak; in a range, at its end: what was live at the highest moment is mostly from before the range.
+ * @param range the selected range, which is not yet in the place while the reader drags
+ */
+export function metricAt({ metric }: Pick<Place, "metric">, range: Times): string {
+  return metric[0] ?? (isRange(range) ? "live" : "peak");
+}
+
+/** The metrics of a page's columns: those that the reader has chosen; of less than two, also the page's own. */
+export function metricsAt(place: Pick<Place, "metric">, range: Times, others: readonly MetricName[]): MetricName[] {
+  const all = [...place.metric, ...(place.metric.length > 1 ? [] : [metricAt({ metric: [] }, range), ...others])];
+  return [...new Set(all.flatMap((name) => metricOf(name)?.name ?? []))];
+}
+
 /** What is stored of the whole run only, by call stack: what the program mapped itself. */
 const ofWhole: readonly string[] = ["mapped", "mapped-peak", "mapped-resident"];
 

@@ -6,8 +6,7 @@ import type { ByName, MetricName } from "../api.ts";
 import { type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
 import { literally, shortTime } from "../model/filters.ts";
-import { metricAt } from "../model/flame/wanted.ts";
-import { metricOf, whyNot } from "../model/metrics.ts";
+import { metricAt, metricOf, whyNot } from "../model/metrics.ts";
 import { pickedOf } from "../model/picked.ts";
 import type { Place, PageName } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
@@ -31,7 +30,7 @@ function askedOf({ place, filters, rough }: Selected): DetailsAsked | undefined 
 
 /** What is counted first: the page's metric or, where that is not known of what is selected, the peak. */
 function leadOf(place: Place): MetricName {
-  const name = metricAt(place);
+  const name = metricAt(place, place);
   return (whyNot(place, name) === undefined ? metricOf(name)?.name : undefined) ?? "peak";
 }
 

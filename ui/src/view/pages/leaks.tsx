@@ -50,6 +50,7 @@ import {
   useMenu,
   useNotice,
 } from "./rows.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 const mostLeaks = 10_000;
 const mostCurves = 24;
@@ -449,7 +450,9 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         />
       )}
       {empty ? (
-        <EmptyBox {...why} />
+        <EmptyBox {...why}>
+          <WaysBack app={app} />
+        </EmptyBox>
       ) : (
         <Grid data={data} events={events} cursor={cursor} />
       )}

@@ -41,6 +41,7 @@ import { ResidentBar, residentSkeleton } from "../parts/resident.tsx";
 import { RiseWaterfall, waterfallSkeleton } from "../parts/waterfall.tsx";
 import { Gaps, Warnings } from "../parts/warnings.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 export function Overview({ app }: { app: App }) {
   const figures = useComputed(() => {
@@ -180,13 +181,13 @@ function ResidentPart({ app }: { app: App }) {
 
 function MostPart({ app }: { app: App }) {
   const part = useMainPart<"top", Most>(app, "most", ({ place, filters, rough }) =>
-    mostQuestion(mostMetric(place), filters, place.unfolded, rough),
+    mostQuestion(mostMetric(place, filters), filters, place.unfolded, rough),
   );
   const places = usePart<Places>(app, "places", ({ recording, place, filters, rough }) =>
-    taskOf(recording, placesQuestion(mostMetric(place), filters, place.unfolded, rough)),
+    taskOf(recording, placesQuestion(mostMetric(place, filters), filters, place.unfolded, rough)),
   ).shown.value?.value;
   const place = app.place.value;
-  const metric = mostMetric(place);
+  const metric = mostMetric(place, filtersOf(place, app.brush.value));
   useActions(app, { "overview.metric": () => app.change({ metric: [nextMetric(metric)] }) });
   const shown = part.shown.value?.value;
   const placeOf = (code: Code) => places?.get(placeKey(code.name, code.module)) ?? code;
@@ -204,7 +205,13 @@ function MostPart({ app }: { app: App }) {
       <MostChoice metric={metric} choose={(name) => app.change({ metric: [name] })} />
       <Answered part={part} skeleton={mostSkeleton}>
         {(most) => (
-          <MostTable most={most} placeOf={placeOf} picked={place.picked.at(-1)} {...pointing(app)} />
+          <MostTable
+            most={most}
+            placeOf={placeOf}
+            picked={place.picked.at(-1)}
+            empty={<WaysBack app={app} />}
+            {...pointing(app)}
+          />
         )}
       </Answered>
     </section>

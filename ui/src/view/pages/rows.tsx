@@ -9,9 +9,10 @@ import { Extras } from "../../model/extra.ts";
 import type { Follower, Shown } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { metricOf, metrics, whyNot } from "../../model/metrics.ts";
+import { metricOf, metrics, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
+import type { Place } from "../../model/place.ts";
 import { pickedOf, rowActions, type Subject } from "../../model/row-actions.ts";
 import { csvRows, markdown, type Column } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
@@ -19,13 +20,14 @@ import { Menu, type Entry, type MenuProps } from "../menu.tsx";
 import { useMainPart, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import type { GridColumn, GridData, GridRow } from "../table.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
-/** The metrics that a page shows: the first one that was chosen, and those that the page adds. */
-export function shownMetrics(chosen: readonly string[], usual: readonly MetricName[]): MetricName[] {
-  const known = metrics.map(({ name }) => name);
-  const picked = known.filter((name) => chosen.includes(name)).sort((a, b) => chosen.indexOf(a) - chosen.indexOf(b));
-  if (picked.length > 1) return picked;
-  return [...picked, ...usual.filter((name) => !picked.includes(name))];
+/** The metrics of pages of functions, besides the one that counts first. */
+const others: readonly MetricName[] = ["leaked", "bytes"];
+
+/** The metrics that a page shows, in their order. */
+export function shownMetrics(place: Place, range: Times): MetricName[] {
+  return metricsAt(place, range, others);
 }
 
 export function gridColumn({ key, metric, side, scale, values }: Column, alone: boolean, sorts: boolean): GridColumn {
@@ -268,8 +270,11 @@ export function Nothing({ app }: { app: App }) {
     return <EmptyBox why="The program allocated nothing while it was recorded." command="heaptap run ./program" />;
   }
   if (events === 0) return <EmptyBox why={nothingIntact} command="heaptap verify FILE" />;
-  const why = "Nothing of what is counted here lies in the selection.";
-  return <EmptyBox why={`${why} Choose another range, or remove a filter at the left.`} />;
+  return (
+    <EmptyBox why="Nothing of what is counted here lies in the selection.">
+      <WaysBack app={app} />
+    </EmptyBox>
+  );
 }
 
 /** Answers that are asked for as rows are opened, while the component is shown. */

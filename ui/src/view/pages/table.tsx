@@ -5,6 +5,7 @@ import type { ByName, MetricName, Parameters, Sandwich, Tree } from "../../api.t
 import type { App, Selected } from "../../app.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
+import { filtersOf } from "../../model/filters.ts";
 import { Lines, type Block, type Sub } from "../../model/lines.ts";
 import { atOf } from "../../model/metrics.ts";
 import { Outline, treeInPlace, treeOf, type TreeNode } from "../../model/outline.ts";
@@ -42,7 +43,6 @@ const groupings: readonly ByName[] = [
   ...(["function", "line", "address", "file", "module", "stack"] as const),
   ...(["thread", "size", "allocator", "region", "region-name"] as const),
 ];
-const usual: readonly MetricName[] = ["peak", "leaked", "bytes"];
 const firstRows = 1000;
 const pageRows = 10_000;
 /** How many callers and callees are asked for first, and at most. */
@@ -73,7 +73,7 @@ type Order = Pick<Parameters["top"], "sort" | "self" | "reverse">;
 const complete = signal<{ rows: string; order: Order } | undefined>(undefined);
 
 function questionOf({ place, filters, rough }: Selected, first = false): Question<"top", Sheet> {
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = shownMetrics(place, filters);
   const metric = rough || first ? table.quickOf(metrics) : metrics;
   const parameters: Parameters["top"] = { ...filters, by: byOf(place), metric, limit: firstRows };
   Object.assign(parameters, atOf(place, metric));
@@ -143,7 +143,7 @@ export function Table({ app }: { app: App }) {
 
 function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boolean; asked: string }) {
   const place = app.place.value;
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = shownMetrics(place, filtersOf(place, app.brush.value));
   const sort = sortOf(place, metrics);
   const cursor = useMemo(() => new GridCursor(), []);
   const open = useSignal<ReadonlySet<number>>(new Set());
@@ -181,7 +181,9 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
 
   const arranged = useMemo((): Arranged => {
     const before = last.current;
-    if (rough && before) {
+    const names = ({ metrics }: Sheet) => metrics.map(({ name }) => name).join();
+    // A drag begins with other metrics where it begins a range.
+    if (rough && before && names(before.sheet) === names(joined)) {
       const sheet = table.inPlace(before.sheet, joined);
       const columns = table.columnsOf(sheet, before.columns, true);
       const fresh = sheet.groups.length - before.sheet.groups.length;

@@ -37,7 +37,6 @@ import {
 } from "./rows.tsx";
 
 const groupings: readonly ByName[] = ["function", "line", "address", "file", "module", "region", "region-name"];
-const usual: readonly MetricName[] = ["peak", "leaked", "bytes"];
 /** How many nodes are asked for at a time: those that count most. */
 const nodesAtOnce = 2000;
 
@@ -50,13 +49,15 @@ function byOf(place: Place): ByName {
 
 interface Answer {
   by: string;
+  /** By which the nodes have their numbers: a rough answer may lack some. */
+  names: readonly MetricName[];
   metrics: Metric[];
   root: TreeNode;
   missing: string | undefined;
 }
 
 function questionOf({ place, filters, rough }: Selected, first = false): Question<"tree", Answer> {
-  const all = shownMetrics(place.metric, usual);
+  const all = shownMetrics(place, filters);
   const metric = rough || first ? table.quickOf(all) : all;
   const parameters: Parameters["tree"] = { ...filters, by: byOf(place), metric, nodes: nodesAtOnce, threshold: "0" };
   Object.assign(parameters, atOf(place, metric));
@@ -66,10 +67,9 @@ function questionOf({ place, filters, rough }: Selected, first = false): Questio
   return { name: "tree", parameters, read: (answer) => answerOf(answer, all) };
 }
 
-/** @param names all metrics that are shown, in their order: a rough answer may lack some */
 function answerOf(answer: Answers["tree"], names: readonly MetricName[]): Answer {
   const { by, missing } = answer;
-  return { by, missing, metrics: table.metricsOf(answer.metrics), root: treeOf(nodesOf(answer), names) };
+  return { by, names, missing, metrics: table.metricsOf(answer.metrics), root: treeOf(nodesOf(answer), names) };
 }
 
 function nodesOf(answer: Answers["tree"]) {
@@ -94,11 +94,12 @@ interface Arranged {
   root: TreeNode;
   columns: Column[];
   metrics: Metric[];
+  names: readonly MetricName[];
 }
 
 function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean }) {
   const place = app.place.value;
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = answer.names;
   const cursor = useMemo(() => new GridCursor(), []);
   const open = useSignal<ReadonlySet<number>>(new Set());
   const asked = useSignal<ReadonlyMap<number, string>>(new Map()); // nodes whose rest was asked for, with their tasks
@@ -122,7 +123,8 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
   const last = useRef<Arranged | undefined>(undefined);
   const { root: whole, columns } = useMemo((): Arranged => {
     const before = last.current;
-    if (rough && before) return { ...before, root: treeInPlace(before.root, answer.root) };
+    // A drag begins with other metrics where it begins a range.
+    if (rough && before?.names.join() === metrics.join()) return { ...before, root: treeInPlace(before.root, answer.root) };
     const values = (of: readonly number[]) =>
       Object.fromEntries(metrics.map((name, i) => [name, Float64Array.of(of[i] ?? NaN)]));
     const [total, self] = [values(answer.root.total), values(answer.root.total.map(() => 0))];
@@ -130,7 +132,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     const all = table.columnsOf(table.withMetrics(given, metrics, before?.metrics ?? []), before?.columns);
     // Names need the room: what a node allocates itself is shown of the first metric.
     const columns = all.filter(({ metric, side }) => side === "total" || metric === metrics[0]);
-    return (last.current = { root: answer.root, columns, metrics: answer.metrics });
+    return (last.current = { root: answer.root, columns, metrics: answer.metrics, names: metrics });
   }, [answer, rough]);
 
   const parts = useMemo(() => {
