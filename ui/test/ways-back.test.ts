@@ -10,7 +10,8 @@ const all: Place = {
   thread: ["1"], region: ["r"], module: ["m"], focus: ["f"], ignore: ["i"], hide: ["h"], collapse: ["c"], below: ["b"],
   size: "1..2", lifetime: "..1s",
 };
-const labels = (more: Partial<Place>, counts = true) => waysBack({ ...home, ...more }, counts).map(({ label }) => label);
+const labels = (more: Partial<Place>, counts = true) =>
+  waysBack({ ...home, ...more }, counts).map(({ label }) => label);
 
 test("an empty page offers the ways back that apply, each of which removes what it says", () => {
   assert.deepEqual(labels({}), []);

@@ -20,6 +20,8 @@ export const overviewActions: readonly Action[] = [
 export interface Part {
   text: string;
   exact?: string;
+  /** Of a moment, which is written as all moments of the run are. */
+  atNs?: number;
 }
 
 /** Something that stands out. */
@@ -47,8 +49,9 @@ export function partOf(text: string, value: number, unit: string): Part {
       return { text: shortCount(Math.round(value)), exact: count(Math.round(value)) };
     case "count/s":
       return { text: `${shortCount(Math.round(value))} per second` };
-    case "ns":
     case "time":
+      return { text: "", exact: `${count(Math.round(value))} ns`, atNs: Math.round(value) };
+    case "ns":
       return { text: duration(Math.round(value)), exact: `${count(Math.round(value))} ns` };
     case "share":
       return { text: percent(value, 1) };

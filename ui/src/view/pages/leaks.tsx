@@ -6,7 +6,7 @@ import type { MetricName, Parameters, Timeline, Top } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { filtersOf } from "../../model/filters.ts";
 import type { Follower } from "../../model/follower.ts";
-import { digits, duration, exactSize, percent, plural, size } from "../../model/format.ts";
+import { digits, exactSize, percent, plural, size } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
 import {
   curveOf,
@@ -315,7 +315,7 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
         const rows = one?.groups.length ?? 0;
         const row: GridRow = {
           key, level: 1, indent: 0, open: rows > 0 ? isOpen(key) : undefined, tone: "words", note: problem, title: "",
-          name: `allocated at ${from === 0 ? "0" : duration(Math.round(from))} – ${duration(Math.round(to))}`,
+          name: `allocated at ${app.clock.span({ begin: from, end: to })}`,
         };
         const head: Item = { row, cells: cells(one?.whole["leaked"] ?? NaN, one?.whole["leaked-blocks"] ?? NaN, full) };
         if (!one || row.open !== true) return [head];

@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import type { Recording, Run } from "../../model/answers.ts";
 import { filtersOf, type Filters } from "../../model/filters.ts";
 import { visible } from "../../model/names.ts";
-import { explanation, isFlat, riseTitle, signed, spanInWords, type Code, type Rise } from "../../model/explain.ts";
+import { explanation, isFlat, riseTitle, signed, type Code, type Rise } from "../../model/explain.ts";
 import {
   mostLabels,
   mostMetric,
@@ -58,7 +58,7 @@ export function Overview({ app }: { app: App }) {
       {figures && <Warnings warnings={figures.warnings} />}
       {note !== "" && <p class="quiet">Figures {note}</p>}
       <div class="first">
-        <FigureRow figures={figures} />
+        <FigureRow figures={figures} clock={app.clock} />
         <Answered part={app.report} skeleton={null}>
           {() => null}
         </Answered>
@@ -97,7 +97,9 @@ function Insights({ app }: { app: App }) {
         {note !== "" && <span class="quiet">{note}</span>}
       </h2>
       <Answered part={part} skeleton={insightsSkeleton}>
-        {(insights) => <InsightList recording={recording} insights={insights} go={(to) => app.go(to)} />}
+        {(insights) => 
+          <InsightList recording={recording} insights={insights} clock={app.clock} go={(to) => app.go(to)} />
+        }
       </Answered>
     </section>
   );
@@ -122,7 +124,7 @@ function RisePart({ app }: { app: App }) {
         {riseTitle(rise, ranged, merged)}
         {rise && (
           <span class="quiet">
-            {spanInWords(settled ? selectedSpan(app, rise) : { begin: rise.beginNs, end: rise.endNs })} ·{" "}
+            {app.clock.span(settled ? selectedSpan(app, rise) : { begin: rise.beginNs, end: rise.endNs })} ·{" "}
             {signed(rise.end - rise.begin)}
           </span>
         )}
@@ -141,7 +143,7 @@ function RisePart({ app }: { app: App }) {
 }
 
 function ResidentPart({ app }: { app: App }) {
-  const asked = (at: string | undefined, filters: Filters) => residentMoment(at, filters, runOf(app));
+  const asked = (at: string | undefined, filters: Filters) => residentMoment(at, filters, runOf(app), app.clock);
   const part = usePart<Resident | undefined>(app, "memory", ({ recording, place, filters }) =>
     taskOf(recording, memoryQuestion(asked(place.at, filters).at)),
   );
@@ -156,7 +158,7 @@ function ResidentPart({ app }: { app: App }) {
         Resident memory {visible(title).slice(0, 80)}
         {shown && (
           <span class="quiet">
-            {readAt(shown.atNs, atNs, parseSpan(filters.from, filters.to, runOf(app)))} · <Size bytes={shown.bytes} />
+            {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} · <Size bytes={shown.bytes} />
             {note !== "" && ` · ${note}`}
           </span>
         )}
