@@ -29,7 +29,10 @@ test("each word can be removed", () => {
   const list = words(place, clock);
   assert.deepEqual(
     list.map(({ kind, value }) => `${kind} ${value}`),
-    ["time 1.000 s – end", "live at 1.235 s", "thread worker-*", "ignore a", "ignore b", "size 1k..", "below main › f"],
+    [
+      ...["time 1.000 s – end", "live at 1.235 s", "thread worker-*", "ignore a", "ignore b", "size 1k.."],
+      "below main › f",
+    ],
   );
   for (const { without } of list) assert.equal(words(without, clock).length, list.length - 1);
   assert.deepEqual(list[3]?.without.ignore, ["^b$"]);
@@ -53,7 +56,8 @@ test("several of a filter are asked together, and each is a word", () => {
 
 test("a word that has no effect on a page says so", () => {
   const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
-  const idle = (page: Place["page"]) => words({ ...edited, page }, clock).flatMap(({ kind, idle }) => (idle ? [kind] : []));
+  const idle = (page: Place["page"]) =>
+    words({ ...edited, page }, clock).flatMap(({ kind, idle }) => (idle ? [kind] : []));
   assert.deepEqual([idle("flame"), idle("tree")], [[], []]);
   assert.deepEqual(idle("table"), ["recursion collapsed", "below"]);
 });

@@ -91,7 +91,8 @@ function marks(app: App): Item[] {
   if (!all) return [];
   return Array.from({ length: all.rows }, (_, i) => {
     const ns = all.time_ns[i] ?? 0;
-    return { kind: "mark", id: timeText(ns), name: all.name.at(i) || all.mark.at(i), note: `at ${app.clock.moment(ns)}` };
+    const name = all.name.at(i) || all.mark.at(i);
+    return { kind: "mark", id: timeText(ns), name, note: `at ${app.clock.moment(ns)}` };
   });
 }
 

@@ -77,7 +77,11 @@ export function CancelledBox({ retry }: { retry: () => void }) {
 }
 
 /** Nothing to show: why, and what changes that: a command, or buttons that lead on. */
-export function EmptyBox(props: { why: ComponentChildren; command?: string | undefined; children?: ComponentChildren }) {
+export function EmptyBox(props: {
+  why: ComponentChildren;
+  command?: string | undefined;
+  children?: ComponentChildren;
+}) {
   const { why, command, children } = props;
   return (
     <div class="state">

@@ -160,7 +160,7 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     else return;
     event.preventDefault();
   };
-  /** Opens or closes a row. The one that is opened is also picked: what the right side explains is what is looked at. */
+  /** Opens or closes a row. The one that is opened is also picked: the right side explains what is looked at. */
   const open = (i: number, wanted: boolean) => {
     events.open?.(i, wanted);
     if (wanted) events.pick?.(i);

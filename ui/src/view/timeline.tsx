@@ -134,8 +134,8 @@ type With<W> = Omit<TimelineProps, "whole"> & { whole: W; hover: Signal<number |
 const mostEven = 0.05;
 
 /**
- * The names of the curves, with their values at the pointer, at the chosen moment, at both ends of the selected range, or
- * at the peak.
+ * The names of the curves, with their values at the pointer, at the chosen moment, at both ends of the selected range,
+ * or at the peak.
  */
 function Legend(props: With<Steps | undefined>) {
   const { whole, detail, peak, ribbon, state, clock, hover, onView } = props;
@@ -599,7 +599,10 @@ function rangesInWords(
   clock: Clock,
   peak: Peak | undefined,
 ): string {
-  const words = (span: Span) => `${clock.span(span).replace(" – ", " to ")}, live ${change(changeOver(whole, detail, span, peak))}`;
+  const words = (span: Span) => {
+    const ends = clock.span(span).replace(" – ", " to ");
+    return `${ends}, live ${change(changeOver(whole, detail, span, peak))}`;
+  };
   if (!ranges.a) return "nothing selected";
   return ranges.b ? `selected A: ${words(ranges.a)}; B: ${words(ranges.b)}` : `selected ${words(ranges.a)}`;
 }

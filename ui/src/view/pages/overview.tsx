@@ -158,7 +158,8 @@ function ResidentPart({ app }: { app: App }) {
         Resident memory {visible(title).slice(0, 80)}
         {shown && (
           <span class="quiet">
-            {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} · <Size bytes={shown.bytes} />
+            {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} ·{" "}
+            <Size bytes={shown.bytes} />
             {note !== "" && ` · ${note}`}
           </span>
         )}

@@ -298,7 +298,8 @@ function toneOf(kind: Kind): GridRow["tone"] {
 /** A row of a table. */
 export function groupRow(group: Group, open: ReadonlySet<number>): GridRow {
   const { key, name, note } = group;
-  const title = lines(group.by === "stack" ? group.stack.map((frame) => frame.name) : [group.text]);
+  const code = group.unknown ? [] : [group.text];
+  const title = lines(group.by === "stack" ? group.stack.map((frame) => frame.name) : code);
   return { key, level: 1, indent: 0, open: open.has(key), name, note, title, tone: toneOf(group.kind) };
 }
 

@@ -124,7 +124,8 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
   const { root: whole, columns } = useMemo((): Arranged => {
     const before = last.current;
     // A drag begins with other metrics where it begins a range.
-    if (rough && before?.names.join() === metrics.join()) return { ...before, root: treeInPlace(before.root, answer.root) };
+    const same = before?.names.join() === metrics.join();
+    if (rough && before && same) return { ...before, root: treeInPlace(before.root, answer.root) };
     const values = (of: readonly number[]) =>
       Object.fromEntries(metrics.map((name, i) => [name, Float64Array.of(of[i] ?? NaN)]));
     const [total, self] = [values(answer.root.total), values(answer.root.total.map(() => 0))];
