@@ -12,14 +12,14 @@ const filters = {
   size: undefined, lifetime: undefined,
 };
 
-/**
- * The ways back that apply to a place.
- * @param counts whether the page shows a metric that the reader can choose
- */
-export function waysBack(place: Place, counts: boolean): Way[] {
+/** Pages whose metric is not chosen at the top. */
+const withoutMetric: readonly Place["page"][] = ["overview", "leaks"];
+
+/** The ways back that apply to a place. */
+export function waysBack(place: Place): Way[] {
   const ways: Way[] = [];
   const second = { from: place.from2, to: place.to2 };
-  if (counts && metricAt(place, place) !== "peak") {
+  if (!withoutMetric.includes(place.page) && metricAt(place, place) !== "peak") {
     const rest = place.metric.slice(1).filter((name) => name !== "peak");
     ways.push({ label: "Show live at the peak", change: { metric: ["peak", ...rest] } });
   }

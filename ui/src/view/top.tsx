@@ -4,7 +4,7 @@ import type { Recording, Run } from "../model/answers.ts";
 import { filtersOf } from "../model/filters.ts";
 import { duration, plural } from "../model/format.ts";
 import { chordLabels } from "../model/keys.ts";
-import { metricAt, metrics, whyNot } from "../model/metrics.ts";
+import { metricAt, metricGroups, metricOf, whyNot } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
 import { rows } from "../model/tree.ts";
@@ -111,16 +111,21 @@ function Metric({ app }: { app: App }) {
       metric{" "}
       <select
         value={metric}
+        title={metricOf(metric)?.about}
         onChange={(event) => app.change({ metric: [event.currentTarget.value, ...place.metric.slice(1)] })}
       >
-        {metrics.map(({ name, label }) => {
-          const why = whyNot(place, name);
-          return (
-            <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why}>
-              {label}
-            </option>
-          );
-        })}
+        {metricGroups.map((group) => (
+          <optgroup key={group.title} label={group.title}>
+            {group.metrics.map(({ name, label, about }) => {
+              const why = whyNot(place, name);
+              return (
+                <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why ?? about}>
+                  {label}
+                </option>
+              );
+            })}
+          </optgroup>
+        ))}
       </select>
     </label>
   );

@@ -1,11 +1,9 @@
 // Buttons that lead out of a page that shows nothing.
 import type { App } from "../app.ts";
 import { waysBack } from "../model/ways-back.ts";
-import { pages } from "./pages.ts";
 
 export function WaysBack({ app }: { app: App }) {
-  const place = app.place.value;
-  const ways = waysBack(place, pages[place.page].metric !== undefined);
+  const ways = waysBack(app.place.value);
   if (ways.length === 0) return null;
   return (
     <div class="actions">

@@ -9,7 +9,7 @@ import { Extras } from "../../model/extra.ts";
 import type { Follower, Shown } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { metricOf, metrics, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
+import { metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
@@ -35,14 +35,14 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
   for (const value of values) if (value > most) most = value;
   const what = alone ? "" : side;
   const title = [what, scale.unit].filter((part) => part !== "").join(" ");
-  const { label, short } = metricOf(metric) ?? { label: metric, short: metric };
+  const { label, short, about } = metricOf(metric) ?? { label: metric, short: metric, about: "" };
   const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
   return {
     key,
     group: metric,
     title: title || "\u00a0",
     heading: short,
-    hint: alone ? label : `${label}: ${meaning}`,
+    hint: [alone ? label : `${label}: ${meaning}`, about].filter(Boolean).join("\n"),
     chars: Math.max(scale.text(most).length, title.length + 1, alone ? Math.min(short.length, 16) + 1 : 0, 6),
     sorts,
   };
@@ -191,10 +191,14 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
     const next = wanted ? [...chosen, metric] : chosen.filter((name) => name !== metric);
     app.change({ metric: next }, "replace");
   };
-  const list = [
-    ...chosen.flatMap((name) => metrics.find((m) => m.name === name) ?? []),
-    ...metrics.filter(({ name }) => !chosen.includes(name)),
-  ];
+  // In a group of their own, the chosen ones are in the order of the columns.
+  const groups = [
+    { title: "Shown", metrics: chosen.flatMap((name) => metricOf(name) ?? []) },
+    ...metricGroups.map((group) => ({
+      ...group,
+      metrics: group.metrics.filter(({ name }) => !chosen.includes(name)),
+    })),
+  ].filter((group) => group.metrics.length > 0);
   return (
     <div
       class="columns"
@@ -212,21 +216,29 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
       {open.value && (
         <div class="columns-list" role="group" aria-label="columns">
           <p class="quiet">Drag a heading to move a column, or press Alt and an arrow on it.</p>
-          {list.map(({ name, label }) => {
-            const on = chosen.includes(name);
-            const why = whyNot(app.place.value, name);
-            return (
-              <label key={name} title={why}>
-                <input
-                  type="checkbox"
-                  checked={on}
-                  disabled={on ? chosen.length <= 2 : why !== undefined}
-                  onChange={(event) => change(name, event.currentTarget.checked)}
-                />{" "}
-                {label} <span class="quiet">{why === undefined ? (label === name ? "" : name) : why}</span>
-              </label>
-            );
-          })}
+          {groups.map(({ title, metrics }) => (
+            <fieldset key={title}>
+              <legend>{title}</legend>
+              {metrics.map(({ name, label, about }) => {
+                const on = chosen.includes(name);
+                const why = whyNot(app.place.value, name);
+                return (
+                  <label key={name} title={`--metric ${name}`}>
+                    <input
+                      type="checkbox"
+                      checked={on}
+                      disabled={on ? chosen.length <= 2 : why !== undefined}
+                      aria-label={label}
+                      onChange={(event) => change(name, event.currentTarget.checked)}
+                    />
+                    <span>
+                      {label} <span class="quiet">{why ?? about}</span>
+                    </span>
+                  </label>
+                );
+              })}
+            </fieldset>
+          ))}
         </div>
       )}
     </div>
