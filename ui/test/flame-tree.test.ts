@@ -150,7 +150,8 @@ test("what runs before main is not shown, and counts for its callers", () => {
     { frames: [_start], bytes: 1 },
   ]);
   const folded = fold(tree, kinds, new Set());
-  const want = [["", 9], [`${main}`, 5], [`${main},${new_}`, 5], [`${main},${new_},${f}`, 5], [`${runFrame}`, 3]] as const;
+  const below = [[`${main},${new_}`, 5], [`${main},${new_},${f}`, 5]] as const;
+  const want = [["", 9], [`${main}`, 5], ...below, [`${runFrame}`, 3]] as const;
   assert.deepEqual(flat(folded.tree), new Map(want));
   assert.equal(folded.within[folded.tree.frame.indexOf(runFrame)], 2);
 });

@@ -62,7 +62,9 @@ class Answer {
   }
 }
 
-const units = { peak: "bytes", live: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count" };
+const units = {
+  peak: "bytes", live: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count",
+};
 function head(a, metrics) {
   const text = (list) => ({ text: list.map((t) => a.text(t)) });
   const of = { name: text(metrics), unit: text(metrics.map((m) => units[m] ?? "count")), sums: { flag: 1 } };

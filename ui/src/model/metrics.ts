@@ -46,7 +46,7 @@ export const metricGroups: readonly { title: string; metrics: readonly Metric[] 
     metric("peak-blocks", "blocks at the peak", "count", "how many blocks were live then"),
     metric("live", "live at the end of the range", "bytes", "not yet freed then, or at the moment that is chosen"),
     metric("live-blocks", "blocks live at the end of the range", "count", "how many blocks were live then"),
-    metric("own-peak", "own peak", "bytes", "the most that each row had live at once, each at a time of its own", false),
+    metric("own-peak", "own peak", "bytes", "the most that each row had live at once, at its own time", false),
   ]),
   group("Over the range", [
     metric("bytes", "allocated", "bytes", "all that was requested, freed or not"),
