@@ -16,10 +16,7 @@
 static struct ht_header header = {.next_module = 1, .next_pc = 1, .next_node = 1};
 struct ht_state ht_state[1] = {{.generation = 1}};
 struct ht_header *ht_header = &header;
-struct ht_pc *ht_pcs;
-struct ht_node *ht_nodes;
-u8 *ht_module_log;
-u64 ht_mapped[HT_SEG_TYPES];
+struct ht_array ht_arrays[HT_SEG_TYPES];
 u32 ht_process;
 
 #ifdef OLD_LIBC
@@ -96,14 +93,16 @@ void ht_generation_raise(void)
 	ht_state->generation++;
 }
 
+static void map(int type, u32 elements, u64 size)
+{
+	ht_arrays[type] = (struct ht_array){ht_map(elements * size), elements, 0};
+}
+
 void fake_start(void)
 {
-	ht_mapped[HT_SEG_PCS] = 1 << 22;
-	ht_mapped[HT_SEG_NODES] = 1 << 26;
-	ht_mapped[HT_SEG_MODULES] = 1 << 26;
-	ht_pcs = ht_map(ht_mapped[HT_SEG_PCS] * sizeof(struct ht_pc));
-	ht_nodes = ht_map(ht_mapped[HT_SEG_NODES] * sizeof(struct ht_node));
-	ht_module_log = ht_map(ht_mapped[HT_SEG_MODULES]);
+	map(HT_SEG_PCS, 1 << 22, sizeof(struct ht_pc));
+	map(HT_SEG_NODES, 1 << 26, sizeof(struct ht_node));
+	map(HT_SEG_MODULES, 1 << 26, 1);
 	if (ht_rules_init() < 0 || ht_cct_init() < 0 || ht_modules_init() < 0)
 		abort();
 }

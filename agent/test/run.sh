@@ -4,7 +4,7 @@
 # Tests the unwinder outside of the agent, and the agent from inside. Prints a line for each test; exits 1 if one fails.
 # Needs gcc; uses clang if it is installed. Takes two minutes on two cores.
 #
-#   run.sh [PART...]    all parts, or these: cfi filters sampling inside observe frames deep unload stacks
+#   run.sh [PART...]    all parts, or these: arrays cfi filters sampling inside observe frames deep unload stacks
 #
 # EVENTS=100000 makes 100,000 events of every kind with every compiler's flags, instead of with all of them together.
 set -eu
@@ -30,6 +30,13 @@ part_cfi() {
 	wait %1 && wait %2
 	try "$out/test_cfi"
 	try "$out/fuzz_cfi" "${FUZZ_SECONDS:-4}"
+}
+
+# The spool's arrays, extended by many threads at once.
+part_arrays() {
+	gcc "${warn[@]}" -std=gnu11 -D_GNU_SOURCE -O2 test_arrays.c ../src/base/*.c ../src/spool/sum.c \
+		-o "$out/arrays" -pthread
+	try "$out/arrays" 20
 }
 
 # Seccomp filters, against the kernel.
@@ -120,9 +127,10 @@ part_stacks() {
 }
 
 parts=("$@")
-[ $# -gt 0 ] || parts=(cfi filters sampling inside observe frames deep unload stacks)
+[ $# -gt 0 ] || parts=(arrays cfi filters sampling inside observe frames deep unload stacks)
 for part in "${parts[@]}"; do
 	case $part in
+	arrays) part_arrays ;;
 	cfi) part_cfi ;;
 	filters) part_filters ;;
 	sampling) part_sampling ;;

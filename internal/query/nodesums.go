@@ -132,7 +132,7 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 	a := n.a
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
-	var live, peak []timetravel.Live
+	var live, kept, peak []timetravel.Live
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if counted {
 		for i := range a.sum.Stacks {
@@ -158,6 +158,13 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 		}
 		live = slices.DeleteFunc(list, leave)
 	}
+	if a.q.wants(Kept, KeptBlocks) && !(counted && a.At == a.last) {
+		list, err := a.keptThen()
+		if err != nil {
+			return err
+		}
+		kept = slices.DeleteFunc(list, leave)
+	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
 		list, err := a.liveAtPeak()
 		if err != nil {
@@ -175,10 +182,13 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 		if i -= len(changes); i < len(live) {
 			return live[i].Stack
 		}
-		return peak[i-len(live)].Stack
+		if i -= len(live); i < len(kept) {
+			return kept[i].Stack
+		}
+		return peak[i-len(kept)].Stack
 	}
 	var nodes []int32
-	n.forest, nodes, err = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
+	n.forest, nodes, err = a.forest(len(whole)+len(changes)+len(live)+len(kept)+len(peak), true,
 		func(i int) (uint32, uint32) { return stack(i), 0 })
 	if err != nil {
 		return err
@@ -190,33 +200,40 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 	n.addChanges(nodes[:len(changes)], changes)
 	nodes = nodes[len(changes):]
 	n.addLive(nodes[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
-	n.addLive(nodes[len(live):], peak, fieldPeakBytes, fieldPeakBlocks)
+	nodes = nodes[len(live):]
+	n.addLive(nodes[:len(kept)], kept, fieldKeptBytes, fieldKeptBlocks)
+	n.addLive(nodes[len(kept):], peak, fieldPeakBytes, fieldPeakBlocks)
 	return nil
 }
 
 // ofChanges reports whether the field is counted from changes.
 func (f field) ofChanges() bool {
-	return f != fieldLiveBytes && f != fieldLiveBlocks && f != fieldPeakBytes && f != fieldPeakBlocks
+	return !f.ofMoment() && f != fieldPeakBytes && f != fieldPeakBlocks
+}
+
+// ofMoment reports whether the field is about what is live at the query's cut.
+func (f field) ofMoment() bool {
+	return f == fieldLiveBytes || f == fieldLiveBlocks || f == fieldKeptBytes || f == fieldKeptBlocks
 }
 
 // addWhole adds stacks of the tally.
 func (n *nodeSums) addWhole(nodes []int32, list []uint32) {
 	a := n.a
-	kept := a.kept()
+	runtimes := a.runtimes()
 	for _, k := range list {
-		if s := &a.sum.Stacks[k]; a.AboutLeaks() && kept.has(s.ID) {
+		if s := &a.sum.Stacks[k]; a.AboutLeaks() && runtimes.has(s.ID) {
 			a.Runtime.Add(profile.Leak{Bytes: s.LeakedBytes(), Blocks: s.LeakedBlocks()})
 		}
 	}
 	for k, f := range n.self.fields {
 		col, info := n.self.cols[k], &fieldTable[f]
 		leaks := f == fieldLeakedBytes || f == fieldLeakedBlocks
-		if info.whole == nil || (f == fieldLiveBytes || f == fieldLiveBlocks) && a.At != a.last {
+		if info.whole == nil || f.ofMoment() && a.At != a.last {
 			continue
 		}
 		for i, k := range list {
 			s, at := &a.sum.Stacks[k], nodes[i]
-			if leaks && kept.has(s.ID) {
+			if leaks && runtimes.has(s.ID) {
 				continue
 			}
 			if v := info.whole(s); info.most {

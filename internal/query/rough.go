@@ -39,13 +39,17 @@ type moments struct {
 
 // inAtlas reports whether an atlas has what the metric needs.
 func (m Metric) inAtlas() bool {
-	return metricTable[m].summaries && m != OwnPeak && m != Recycling && !m.OfMappings()
+	return metricTable[m].summaries && m != OwnPeak && m != Kept && m != KeptBlocks && m != Recycling && !m.OfMappings()
 }
 
 // approximate lets the atlas answer, if it can and the question may be answered roughly. Then the ends of the range,
 // and the moment of what is live, are moments of the atlas.
 func (a *ask) approximate() error {
 	c := a.chart.Load()
+	if a.q.Rough > 0 && a.q.wants(Kept, KeptBlocks) && a.choose() == FromSummaries {
+		a.moveToBlocks()
+		return nil
+	}
 	if c == nil || a.q.Rough <= 0 || a.choose() != FromSummaries {
 		return nil
 	}

@@ -44,6 +44,8 @@ const (
 	fieldPeakBlocks
 	fieldLeakedBytes
 	fieldLeakedBlocks
+	fieldKeptBytes
+	fieldKeptBlocks
 	fieldMapped
 	fieldMappedPeak
 	fieldMappedResident
@@ -150,6 +152,10 @@ var fieldTable = [fieldCount]fieldInfo{
 		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
 	fieldLeakedBlocks: number(func(v *Values) *uint64 { return &v.LeakedBlocks },
 		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
+	fieldKeptBytes: number(func(v *Values) *uint64 { return &v.KeptBytes },
+		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
+	fieldKeptBlocks: number(func(v *Values) *uint64 { return &v.KeptBlocks },
+		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
 	fieldMapped:         number(func(v *Values) *uint64 { return &v.Mapped }, nil),
 	fieldMappedPeak:     number(func(v *Values) *uint64 { return &v.MappedPeak }, nil),
 	fieldMappedResident: number(func(v *Values) *uint64 { return &v.MappedResident }, nil),
@@ -172,6 +178,8 @@ var fieldsOf = [metricCount][]field{
 	OwnPeak:        {fieldBytes, fieldAllocations, fieldDeallocations, fieldOwnPeak, fieldCells},
 	Leaked:         {fieldLeakedBytes},
 	LeakedBlocks:   {fieldLeakedBlocks},
+	Kept:           {fieldKeptBytes},
+	KeptBlocks:     {fieldKeptBlocks},
 	Temporary:      {fieldTemporary},
 	TemporaryBytes: {fieldTemporaryBytes},
 	ZeroSize:       {fieldZeroSize},

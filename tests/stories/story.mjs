@@ -10,7 +10,7 @@ import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
 
 const options = JSON.parse(process.argv[2]);
 const byKeyboard = options.by === "keyboard";
-const longest = 20_000; // ms that a wait may take
+const longest = 60_000; // ms that a wait may take, beside whatever else this machine does
 
 /** One who looks at a page and acts on it, by mouse or by keyboard alone. */
 class Reader {

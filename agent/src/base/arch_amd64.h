@@ -70,6 +70,20 @@ HT_INLINE u64 ht_thread_pointer(void)
 	return tp;
 }
 
+// Replaces 16 aligned bytes if they are still `old`. Returns whether they were.
+HT_INLINE int ht_swap_two(void *at, const void *old, const void *new)
+{
+	u64 was[2], next[2];
+	int same;
+	__builtin_memcpy(was, old, 16);
+	__builtin_memcpy(next, new, 16);
+	__asm__ volatile("lock cmpxchg16b %1"
+			 : "=@ccz"(same), "+m"(*(u64(*)[2])at), "+a"(was[0]), "+d"(was[1])
+			 : "b"(next[0]), "c"(next[1])
+			 : "memory");
+	return same;
+}
+
 // Two words, compared at once.
 typedef __m128i ht_two;
 HT_INLINE ht_two ht_two_at(const u64 *a, const u64 *b)

@@ -20,7 +20,7 @@ void ht_counts_enter(struct ht_thread *t)
 	c->proc = s->proc;
 	c->tid = s->tid;
 	__builtin_memcpy(c->name, s->name, sizeof(c->name));
-	ht_store_release(&s->counts, (u32)(c - ht_counts) + 1);
+	ht_store_release(&s->counts, t->counts_place + 1);
 }
 
 static HT_NOINLINE struct ht_counts *find_place(struct ht_thread *t)
@@ -33,7 +33,8 @@ static HT_NOINLINE struct ht_counts *find_place(struct ht_thread *t)
 			return 0;
 	} while (!__atomic_compare_exchange_n(&ht_header->next_counts, &index, index + 1, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	t->counts = &ht_counts[index];
+	t->counts = &ht_count_places[index];
+	t->counts_place = index;
 	ht_counts_enter(t);
 	return t->counts;
 }
@@ -95,6 +96,6 @@ void ht_counts_leave(struct ht_thread *t)
 	for (u32 i = 0; i < sizeof(c->rows) / sizeof(c->rows[0]); i++) {
 		struct ht_counts_row *row = &c->rows[i];
 		if (row->calls | row->failed | row->timed)
-			add_row(&ht_counts[0].rows[i], row);
+			add_row(&ht_count_places[0].rows[i], row);
 	}
 }

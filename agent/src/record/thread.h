@@ -44,6 +44,7 @@ struct ht_thread {
 	u32 serving; // its id while what it allocates serves a pool (heaptap_pool_serve), else 0
 	struct ht_local *local; // of its owner
 	int *errno_at; // of its owner
+	u32 counts_place; // index of its counts
 	struct ht_memo memo_of_frees; // --free-stacks: for deallocations, which alternate with allocations
 };
 

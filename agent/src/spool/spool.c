@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "spool/spool.h"
+#include "base/arch_amd64.h"
 #include "base/environ.h"
 #include "base/local.h"
 #include "base/memory.h"
@@ -29,16 +30,9 @@
 #define PATH_MAX_HERE 4096
 
 struct ht_header *ht_header;
-struct ht_proc *ht_procs;
-struct ht_stream *ht_streams;
-u8 *ht_chunks;
-struct ht_pc *ht_pcs;
-struct ht_node *ht_nodes;
-u8 *ht_module_log, *ht_name_log;
-struct ht_counts *ht_counts;
-u64 ht_mapped[HT_SEG_TYPES];
+struct ht_array ht_arrays[HT_SEG_TYPES];
 
-static u8 *meta_base;
+#define meta_base (ht_arrays[HT_SEG_META].base)
 static char spool_path[PATH_MAX_HERE];
 static char spill_folder[PATH_MAX_HERE];
 static char spill_name[256];
@@ -49,17 +43,16 @@ static const struct array {
 	u64 first; // bytes of the first segment
 	u64 most; // the most bytes of the array in the file
 	u64 limited; // the same if the size of files is limited; halved until it fits
-	u8 **base; // pointer to the array's address
 } arrays[HT_SEG_TYPES] = {
-	[HT_SEG_META] = {1, 64u << 10, 64u << 10, 64u << 10, &meta_base},
-	[HT_SEG_PROCS] = {sizeof(struct ht_proc), 4096, 4u << 20, 4u << 20, (u8 **)&ht_procs},
-	[HT_SEG_STREAMS] = {sizeof(struct ht_stream), 8192, 64u << 20, 16u << 20, (u8 **)&ht_streams},
-	[HT_SEG_CHUNKS] = {HT_CHUNK_SIZE, 256u << 10, 16ull << 30, 1u << 30, &ht_chunks},
-	[HT_SEG_PCS] = {sizeof(struct ht_pc), 16u << 10, 256u << 20, 256u << 20, (u8 **)&ht_pcs},
-	[HT_SEG_NODES] = {sizeof(struct ht_node), 16u << 10, 1u << 30, 1u << 30, (u8 **)&ht_nodes},
-	[HT_SEG_MODULES] = {1, 16u << 10, 64u << 20, 64u << 20, &ht_module_log},
-	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20, 512u << 20, (u8 **)&ht_counts},
-	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20, 16u << 20, &ht_name_log},
+	[HT_SEG_META] = {1, 64u << 10, 64u << 10, 64u << 10},
+	[HT_SEG_PROCS] = {sizeof(struct ht_proc), 4096, 4u << 20, 4u << 20},
+	[HT_SEG_STREAMS] = {sizeof(struct ht_stream), 8192, 64u << 20, 16u << 20},
+	[HT_SEG_CHUNKS] = {HT_CHUNK_SIZE, 256u << 10, 16ull << 30, 1u << 30},
+	[HT_SEG_PCS] = {sizeof(struct ht_pc), 16u << 10, 256u << 20, 256u << 20},
+	[HT_SEG_NODES] = {sizeof(struct ht_node), 16u << 10, 1u << 30, 1u << 30},
+	[HT_SEG_MODULES] = {1, 16u << 10, 64u << 20, 64u << 20},
+	[HT_SEG_COUNTS] = {sizeof(struct ht_counts), 128u << 10, 512u << 20, 512u << 20},
+	[HT_SEG_NAMES] = {1, 16u << 10, 16u << 20, 16u << 20},
 };
 static u64 array_place[HT_SEG_TYPES]; // where each array begins in the file
 static u64 spool_size; // of the file
@@ -270,26 +263,48 @@ static int is_long(u8 *base, u64 length)
 	return r == -12 || r == -11;
 }
 
-// Extends an array's mapping: in place, or, if something follows it there, by a second mapping of the same pages. The
-// old mapping then stays, because other threads may be using it.
-static int lengthen(int type, u64 length, u64 longer)
+// Extends the mapping of an array as it was read: in place, or, if something follows it there, by a second mapping of
+// the same pages. The old mapping then stays, because other threads may be using it. Returns the address, null if that
+// cannot be had. The caller publishes it, or gives it back.
+static u8 *lengthen(u8 *base, u64 length, u64 longer)
 {
-	u8 *base = ht_load_acquire(arrays[type].base);
 	if (base < meta_base) {
 		long r = ht_sys4(__NR_mremap, base, length, longer, 0);
 		if (r == (long)base)
 			__atomic_fetch_add(&taken, longer - length, __ATOMIC_RELAXED);
 		if (r == (long)base || is_long(base, longer))
-			return 0;
+			return base;
 	}
 	long r = ht_sys4(__NR_mremap, base, 0, longer, MREMAP_MAYMOVE);
 	if (r < 0 && r > -4096)
-		return -1;
+		return 0;
 	ht_sys3(__NR_madvise, r, longer, MADV_DONTDUMP);
-	if (__atomic_compare_exchange_n(arrays[type].base, &base, (u8 *)r, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		__atomic_fetch_add(&taken, longer, __ATOMIC_RELAXED);
-	else
-		ht_sys2(__NR_munmap, r, longer);
+	__atomic_fetch_add(&taken, longer, __ATOMIC_RELAXED);
+	return (u8 *)r;
+}
+
+static void give_back(u8 *base, u64 length)
+{
+	ht_sys2(__NR_munmap, base, length);
+	__atomic_fetch_sub(&taken, length, __ATOMIC_RELAXED);
+}
+
+// Other threads may change it in between: publish then fails.
+static struct ht_array read_array(struct ht_array *a)
+{
+	u8 *base = ht_load_acquire(&a->base);
+	u32 pages = ht_load_acquire(&a->pages);
+	return (struct ht_array){base, ht_load_acquire(&a->mapped), pages};
+}
+
+// Changes an array from `old` to `new`, unless another thread has changed it since; `length` is that of the mapping at
+// new's base. A thread that was slow must not put back a mapping that is shorter than what others use.
+static int publish(struct ht_array *a, struct ht_array old, struct ht_array new, u64 length)
+{
+	if (ht_swap_two(a, &old, &new))
+		return 1;
+	if (new.base != old.base)
+		give_back(new.base, length);
 	return 0;
 }
 
@@ -297,16 +312,15 @@ static int lengthen(int type, u64 length, u64 longer)
 #define RETRY (1ull << 28)
 static u64 refused[HT_SEG_TYPES]; // clock at the last failure, 0 if there was none
 
-static u64 opened[HT_SEG_TYPES]; // bytes of each array that are mapped already, see ht_spool_open_ahead
-
 int ht_array_reach(int type, u64 index)
 {
 	const struct array *a = &arrays[type];
+	struct ht_array *array = &ht_arrays[type];
 	for (;;) {
-		u64 have = ht_load_acquire(&ht_mapped[type]), length = have * a->element;
-		if (index < have)
+		struct ht_array now = read_array(array), next = now;
+		u64 length = now.mapped * a->element, longer = next_length(type, length);
+		if (index < now.mapped)
 			return 0;
-		u64 longer = next_length(type, length);
 		if (longer > most(type))
 			return -1;
 		if (ht_unlikely(ht_local.stopped)) // no event of this thread needs it
@@ -315,16 +329,19 @@ int ht_array_reach(int type, u64 index)
 		if (before && ht_clock() - before < RETRY)
 			return -1;
 		// The first segment is mapped from the start. Chunks get their pages one by one, see chunks.c.
-		u64 ahead = ht_load(&opened[type]), there = ahead > length ? ahead : length;
-		if ((length && longer > there && (!has_space(longer - there) || lengthen(type, there, longer) < 0)) ||
-		    (type != HT_SEG_CHUNKS && ht_provide(ht_load_acquire(a->base) + length, longer - length) < 0)) {
+		u64 ahead = now.pages * 4096ull, there = ahead > length ? ahead : length;
+		if (length && longer > there)
+			next.base = has_space(longer - there) ? lengthen(now.base, there, longer) : 0;
+		if (!next.base || (type != HT_SEG_CHUNKS && ht_provide(next.base + length, longer - length) < 0)) {
+			if (next.base && next.base != now.base)
+				give_back(next.base, longer);
 			ht_store(&refused[type], ht_clock());
 			return -1;
 		}
 		u32 n = segment_of(type, length);
 		ht_store_release(&ht_header->segments[type][n], array_place[type] + (n ? a->first << (n - 1) : 0));
-		__atomic_compare_exchange_n(&ht_mapped[type], &have, longer / a->element, 0, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
+		next.mapped = (u32)(longer / a->element);
+		publish(array, now, next, longer);
 	}
 }
 
@@ -336,15 +353,23 @@ void ht_spool_open_ahead(int some)
 		[HT_SEG_COUNTS] = 8u << 20, [HT_SEG_NAMES] = 1u << 20,
 	};
 	for (int type = 2; type < HT_SEG_TYPES; type++) {
-		u64 have = ht_load_acquire(&ht_mapped[type]) * arrays[type].element, size = most(type);
-		if (have < ht_load(&opened[type]))
-			have = ht_load(&opened[type]);
+		u64 size = most(type);
 		if (size > arrays[type].limited)
 			size = arrays[type].limited;
 		if ((some || !has_space(size)) && size > share[type])
 			size = share[type];
-		if (have && size > have && has_space(size - have) && lengthen(type, have, size) == 0)
-			ht_store(&opened[type], size);
+		for (;;) {
+			struct ht_array now = read_array(&ht_arrays[type]), next = now;
+			u64 have = now.mapped * arrays[type].element;
+			if (have < now.pages * 4096ull)
+				have = now.pages * 4096ull;
+			if (!have || size <= have || !has_space(size - have))
+				break;
+			next.base = lengthen(now.base, have, size);
+			next.pages = (u32)(size / 4096);
+			if (!next.base || publish(&ht_arrays[type], now, next, size))
+				break;
+		}
 	}
 }
 
@@ -569,8 +594,8 @@ static int map_arrays(long fd)
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		if (type != HT_SEG_META)
 			at -= (most(type) + (4ull << 20)) & ~((2ull << 20) - 1);
-		*arrays[type].base = map_file((u8 *)at, arrays[type].first, fd, place);
-		if (!*arrays[type].base)
+		ht_arrays[type].base = map_file((u8 *)at, arrays[type].first, fd, place);
+		if (!ht_arrays[type].base)
 			return -1;
 		array_place[type] = place;
 		place += most(type);
@@ -581,11 +606,11 @@ static int map_arrays(long fd)
 static void unmap_arrays(void)
 {
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
-		u64 length = ht_mapped[type] * arrays[type].element;
-		if (*arrays[type].base)
-			ht_sys2(__NR_munmap, *arrays[type].base, length ? length : arrays[type].first);
-		*arrays[type].base = 0;
-		ht_mapped[type] = 0;
+		struct ht_array *a = &ht_arrays[type];
+		u64 length = a->mapped * arrays[type].element;
+		if (a->base)
+			ht_sys2(__NR_munmap, a->base, length ? length : arrays[type].first);
+		*a = (struct ht_array){0};
 	}
 	if (ht_header)
 		ht_sys2(__NR_munmap, ht_header, HT_HEADER_SIZE);

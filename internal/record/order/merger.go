@@ -123,9 +123,10 @@ func (m *Merger) merge(limit uint64, round uint64) {
 		for _, i := range [2]int{1, 2} {
 			if i < len(m.heap) {
 				o := m.heap[i]
-				// Up to the other's event, and beyond one of the same time if this stream comes first.
+				// Up to the other's event, and beyond one of the same time if this stream comes first. In a damaged
+				// spool two streams may have the same number: then neither waits for the other.
 				t := o.time
-				if s.UID < o.UID && t != never {
+				if s.UID <= o.UID && t != never {
 					t++
 				}
 				to = min(to, t)

@@ -107,6 +107,14 @@ func TestOrder(t *testing.T) {
 		c.look(100)
 		c.want(1000, 2000, 2001, 3000, 3001, 1001, 3002)
 	})
+	t.Run("same", func(t *testing.T) { // a damaged spool may have a stream twice
+		c := newScript(t)
+		c.arrive(1, 10, 20)
+		c.stream[9] = &order.Stream{UID: 1}
+		c.arrive(9, 10, 20)
+		c.look(100)
+		c.want(1000, 9000, 9001, 1001)
+	})
 	t.Run("busy", func(t *testing.T) {
 		c := newScript(t)
 		c.arrive(1, 10)

@@ -115,3 +115,28 @@ func History(ctx context.Context, r *recording.Reader, ref uint64) (born, died *
 	})
 	return born, died, bornAt, diedAt, err
 }
+
+// LevelAt returns what is live at a cut in all.
+func LevelAt(r *recording.Reader, cut uint64) (bytes, count uint64, err error) {
+	if err := haveAnswers(r, cut); err != nil {
+		return 0, 0, err
+	}
+	blocks := r.EventBlocks()
+	i := min(blocks.At(cut), blocks.Len()-1)
+	if i < 0 {
+		return 0, 0, nil
+	}
+	h := blocks.Head(i)
+	bytes, count = uint64(h.Live), uint64(h.LiveCount)
+	if cut <= h.FirstEvent {
+		return bytes, count, nil
+	}
+	p := part{block: i, to: min(cut-h.FirstEvent, h.Events)}
+	p.whole = p.to == h.Events
+	list, err := p.changes(blocks)
+	for _, c := range list {
+		bytes += c.Bytes - c.FreedBytes
+		count += c.Allocs - c.Frees
+	}
+	return bytes, count, err
+}
