@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countedOf, metricAt, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
+import { countedOf, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
 import { home, type Place } from "../src/model/place.ts";
 
 const at = (more: Partial<Place> = {}): Place => ({ ...home, page: "flame", ...more });
 const range = { from: "1s", to: "2s" };
 
-test("in a range, the flame graph counts what was live at its end, unless the reader has chosen", () => {
+test("in a range, a flame graph counts what was live at its end, unless the reader has chosen", () => {
   assert.equal(wantedOf(at()).metric, "peak");
   assert.equal(wantedOf(at(range)).metric, "live");
   assert.equal(wantedOf(at(), range).metric, "live", "while the reader drags");
   assert.equal(wantedOf(at({ ...range, metric: ["peak"] })).metric, "peak");
   assert.equal(wantedOf(at({ metric: ["mean-size"] })).metric, "peak", "it does not add up");
-  assert.equal(metricAt({ ...home, ...range, page: "table" }), "peak");
 });
 
 test("a difference compares two ranges, or the end of one with its beginning", () => {
