@@ -109,16 +109,23 @@ async function spoken(page) {
     }));
 }
 
-/** Moves through the flame graph by its keys, and says where that leads. */
+/** Moves through the flame graph by its keys, to a frame that is not of folded ones and back, and says where it was. */
 async function walk(page) {
   await page.getByRole("tree").last().focus();
-  const steps = [];
-  for (const key of ["ArrowDown", "ArrowUp"]) {
+  const press = async (key) => {
     await page.keyboard.press(key);
     await settled(page);
-    steps.push((await spoken(page)).filter(({ role }) => role === "treeitem").at(-1)?.name ?? "");
-  }
-  return steps;
+    return (await spoken(page)).filter(({ role }) => role === "treeitem").at(-1)?.name ?? "";
+  };
+  let down = 0;
+  let name;
+  do {
+    name = await press("ArrowDown");
+    down++;
+  } while (/^\d+ library frames/.test(name) && down < 3);
+  let back = name;
+  for (; down > 0; down--) back = await press("ArrowUp");
+  return [name, back];
 }
 
 /** What axe-core finds that is serious or critical. It needs a tab without a policy: it is a script from elsewhere. */

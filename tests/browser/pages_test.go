@@ -415,7 +415,7 @@ func checkFlame(t *testing.T, c commands, v view) {
 	if c.name != "server" {
 		return
 	}
-	// Down to the widest function of the program itself, since what runs before it is not shown, and up again.
+	// Down to the widest function of the program itself, through what libraries run before it, and up again.
 	kit.Same(t, "steps", len(v.Walk), 2)
 	kit.Same(t, "up again", v.Walk[1], root.Name)
 	if m = said.FindStringSubmatch(v.Walk[0]); m == nil {
