@@ -49,6 +49,14 @@ test("several of a filter are asked together, and each is a word", () => {
   assert.deepEqual(list[1]?.without.focus, ["f", "lib,so"]);
 });
 
+test("of two ranges, each can be removed, and the other one stays", () => {
+  const two = { ...placeOf("2"), from: "3s", to: "4s", from2: "1s", to2: "2.0001234s" };
+  const [b, a] = words(two);
+  assert.deepEqual([b?.kind, b?.value, a?.kind, a?.value], ["time B", "3s – 4s", "time A", "1s – 2.000s"]);
+  assert.deepEqual(words(a?.without ?? two).map(({ kind, value }) => `${kind} ${value}`), ["time 3s – 4s"]);
+  assert.deepEqual(words(b?.without ?? two).map(({ kind, value }) => `${kind} ${value}`), ["time 1s – 2.000s"]);
+});
+
 test("a word that has no effect on a page says so", () => {
   const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
   const idle = (page: Place["page"]) => words({ ...edited, page }).flatMap(({ kind, idle }) => (idle ? [kind] : []));

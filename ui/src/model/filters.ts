@@ -54,7 +54,14 @@ export function words(place: Place): Word[] {
   const noTree = !treePages.includes(place.page);
   if (place.from !== undefined || place.to !== undefined) {
     const value = `${shortTime(place.from ?? "start")} – ${shortTime(place.to ?? "end")}`;
-    add("time", value, { ...place, from: undefined, to: undefined });
+    const compared = place.from2 !== undefined || place.to2 !== undefined;
+    // Without it, what it was compared with is what is selected.
+    const without = { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
+    add(compared ? "time B" : "time", value, without);
+    if (compared) {
+      const other = `${shortTime(place.from2 ?? "start")} – ${shortTime(place.to2 ?? "end")}`;
+      add("time A", other, { ...place, from2: undefined, to2: undefined });
+    }
   }
   if (place.at !== undefined) {
     add("live at", shortTime(place.at), { ...place, at: undefined });

@@ -15,7 +15,7 @@ import type { Order } from "../../model/flame/layout.ts";
 import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
 import type { Tree } from "../../model/flame/tree.ts";
-import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
+import { comparedIn, countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
@@ -133,9 +133,10 @@ function Bar(props: {
 }) {
   const { app, found, handle } = props;
   const place = app.place.value;
-  const { shape, by, colour } = wantedOf(place);
+  const wanted = wantedOf(place);
+  const { shape, by, colour } = wanted;
   const refused = useSignal<Shape | undefined>(undefined);
-  const note = refused.value && neededFor(refused.value, place);
+  const note = (refused.value && neededFor(refused.value, place)) ?? comparedIn(wanted, place);
   const choose = (name: Shape) => {
     refused.value = name === shape ? undefined : name;
     if (name !== shape && neededFor(name, place) !== undefined) return;
