@@ -206,6 +206,12 @@ test("what a resident set grew by is named: who mapped it, or which part", () =>
   const alike = { begin, end: setAt(2, { live: 200e6, mapped: 10e6, files: 5e6 }, [mapper("cache", 10e6)]) };
   assert.ok(!restMatters(alike));
   assert.equal(changeInWords(alike), "Resident memory rose by 95.4 MiB, live blocks by 95.4 MiB.");
+  const still = { begin, end: setAt(2, { live: 100e6, mapped: 8e6, files: 7e6 }) };
+  assert.equal(changeInWords(still), "Resident memory and live blocks did not change.");
+  const other = { begin, end: setAt(2, { live: 102e6, mapped: 8e6, files: 5e6 }) };
+  assert.match(changeInWords(other), /^Resident memory did not change, and live blocks rose by 1.91 MiB/);
+  const lone = { begin, end: setAt(2, { live: 100e6, mapped: 10e6, files: 9e6 }) };
+  assert.match(changeInWords(lone), /^Resident memory rose by 3.81 MiB, while live blocks did not change: /);
   const slack = { begin, end: setAt(2, { live: 50e6, slack: 70e6, mapped: 10e6, files: 5e6 }) };
   assert.equal(
     changeInWords(slack),

@@ -256,11 +256,12 @@ export function changeInWords(change: ResidentChange): string {
   }
   const all = end.bytes - begin.bytes;
   const live = liveOf(end) - liveOf(begin);
-  const verb = (n: number) => (n < 0 ? "fell" : "rose");
-  const by = (n: number) => `by ${size(Math.abs(n))}`;
-  const same = live === 0 || (all < 0) === (live < 0);
-  const words = `Resident memory ${verb(all)} ${by(all)}, ${same ? "live blocks" : `while live blocks ${verb(live)}`} `;
-  if (!restMatters(change)) return `${words}${by(live)}.`;
+  const moved = (n: number) => (n === 0 ? "did not change" : `${n < 0 ? "fell" : "rose"} by ${size(Math.abs(n))}`);
+  const same = all !== 0 && live !== 0 && (all < 0) === (live < 0);
+  const of = same ? `live blocks by ${size(Math.abs(live))}` : `${all === 0 ? "and" : "while"} live blocks ${moved(live)}`;
+  const none = all === 0 && live === 0;
+  const both = none ? "Resident memory and live blocks did not change" : `Resident memory ${moved(all)}, ${of}`;
+  if (!restMatters(change)) return `${both}.`;
   const rest = all - live;
   const parts = new Map<string, number>();
   for (const { bytes, row } of partChanges(change)) {
@@ -268,7 +269,7 @@ export function changeInWords(change: ResidentChange): string {
   }
   const toward = (bytes: number) => (rest < 0 ? -bytes : bytes);
   const [most] = [...parts].sort(([, a], [, b]) => toward(b) - toward(a));
-  if (!most) return `${words}${by(live)}.`;
+  if (!most) return `${both}.`;
   const share = 2 * toward(most[1]) > toward(rest) ? "most of the rest" : "the largest part of the rest";
-  return `${words}${by(live)}: ${share} is ${most[0]}.`;
+  return `${both}: ${share} is ${most[0]}.`;
 }

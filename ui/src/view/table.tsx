@@ -138,7 +138,9 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
   };
   const menuAt = (i: number) => {
     const box = grid.current?.querySelector(`#${rowId(data.row(i).key)}`)?.getBoundingClientRect();
-    if (box) events.menu?.(i, { x: box.left + 32, y: box.bottom });
+    const button = grid.current?.querySelector(`#${rowId(data.row(i).key)} .grid-menu`)?.getBoundingClientRect();
+    const left = button?.width ? button.left : (box?.left ?? 0) + 32; // in narrow columns there is no button
+    if (box) events.menu?.(i, { x: left, y: box.bottom });
   };
   const press = (event: KeyboardEvent) => {
     if (event.target !== grid.current || event.altKey || event.metaKey) return;

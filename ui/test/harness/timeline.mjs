@@ -130,7 +130,7 @@ const tests = {
     assert.equal(said.filter((line) => line.startsWith("select")).length, 1, said.join("\n"));
 
     await dragFrom(page, at(900), at(1100));
-    await dragFrom(page, at(700), at(800), 118);
+    await dragFrom(page, at(700), at(800), 133);
     ({ ranges } = await state(page));
     near(ranges.a.begin, 600);
     near(ranges.a.end, 1200);

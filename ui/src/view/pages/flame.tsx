@@ -27,6 +27,7 @@ import { pathOf } from "../../net/ask.ts";
 import { exactNodes, flameOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
 import { startWorker } from "../../net/trusted.ts";
 import { Drawer } from "../../worker/drawer.ts";
+import { copyText } from "../copy.ts";
 import type { FlameHandle, Picked } from "../flame-shown.ts";
 import { FlameGraph } from "../flame.tsx";
 import { Answered, useActions } from "../part.tsx";
@@ -355,7 +356,7 @@ function Pictures(props: {
       nameOf: (node: number) => nameOf(laid, node, frames, root),
       format: text.format,
     };
-    void navigator.clipboard?.writeText(markdownOf(laid, view, described));
+    void copyText(markdownOf(laid, view, described), "Markdown");
   }
 
   if (tree.total[0] === 0 && answer.earlier === undefined) {
@@ -385,7 +386,7 @@ function Pictures(props: {
       opened.value = next;
     },
     entries: (picked: Picked) => entriesOf(app, frames, picked),
-    onCopy: (stack: string) => void navigator.clipboard?.writeText(stack),
+    onCopy: (stack: string) => void copyText(stack, "call stack"),
   };
   return (
     <>
