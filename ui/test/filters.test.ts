@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandOf, diffCommandOf, type Values } from "../src/model/commands.ts";
 import type { Recording, Run } from "../src/model/answers.ts";
-import { filtersOf, literally, words } from "../src/model/filters.ts";
+import { charactersIn, filtersOf, literally, words, wrongIn } from "../src/model/filters.ts";
 import { placeOf, type Place } from "../src/model/place.ts";
 import { pathOf } from "../src/net/ask.ts";
 
@@ -85,4 +85,12 @@ test("a question is a command", () => {
   );
   const two = { path: "r.htap", recordings: [recording, recording] } as Run;
   assert.equal(commandOf(two, recording, "process", { steps: 4 }), "heaptap timeline --process 7 r.htap");
+});
+
+test("a wrong regular expression says where it is wrong", () => {
+  const at = (pattern: string) => Number(/^not a regular expression: .+, character (\d+)$/.exec(wrongIn(pattern))?.[1]);
+  assert.deepEqual(["foo(bar", "a[b", "a**", "x)", "(a", "(a|b)(c", "*"].map(at), [4, 2, 3, 2, 1, 6, 1]);
+  assert.match(wrongIn("("), /unterminated group/);
+  for (const right of ["", "a|b", "operator\\(\\)", "^x$"]) assert.equal(wrongIn(right), "");
+  assert.equal(charactersIn("é(x", 2), 1);
 });

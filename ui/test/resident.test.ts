@@ -4,6 +4,7 @@ import type { Memory } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
 import { formatPlace } from "../src/model/place.ts";
 import {
+  besidePeak,
   changeInWords,
   partChanges,
   placeOfPart,
@@ -245,4 +246,13 @@ test("the readings nearest to both ends are asked for", async () => {
   assert.deepEqual(asked, ["r/1/memory?at=2s", "r/1/memory?at=end"]);
   assert.deepEqual([change?.begin.bytes, change?.end.atNs], [7, 3e9]);
   assert.equal(await residentChangeTask("1", {}).run(ask(null)), undefined);
+});
+
+test("the largest set whose parts were read is told beside the peak, which the page says already", () => {
+  const read = { atNs: 28.972e9, bytes: 96e6 };
+  const after = besidePeak(read, { atNs: 8.972e9, bytes: 100e6 });
+  assert.equal(after, "as it was 20.0 s after the peak, at 96.0 % of it: its parts are read less often");
+  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^as it was 300 ms before the peak/);
+  assert.equal(besidePeak(read, { atNs: read.atNs, bytes: 96e6 }), "");
+  assert.equal(besidePeak(read, { atNs: undefined, bytes: 96e6 }), "");
 });

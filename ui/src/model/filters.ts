@@ -34,6 +34,29 @@ export function literally(name: string): string {
   return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
 }
 
+/** How many characters a text has before one of its bytes, as the server counts them. */
+export function charactersIn(text: string, byte: number): number {
+  return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, byte)).length;
+}
+
+/** Where a regular expression of this browser is wrong, in words; "": it is right. */
+export function wrongIn(pattern: string): string {
+  const fails = (text: string): string | undefined => {
+    try {
+      new RegExp(text, "u");
+      return undefined;
+    } catch (thrown) {
+      // "Invalid regular expression: /(/u: Unterminated group"
+      return (thrown instanceof Error ? thrown.message : "").replace(/^.*: /s, "").toLowerCase() || "wrong";
+    }
+  };
+  const why = fails(pattern);
+  if (why === undefined) return "";
+  let right = pattern.length - 1; // characters that are an expression by themselves
+  while (right > 0 && fails(pattern.slice(0, right)) !== undefined) right--;
+  return `not a regular expression: ${why}, character ${right + 1}`;
+}
+
 /** A filter that is in force, as the left side shows it, and the place without it. */
 export interface Word {
   kind: string;

@@ -1,7 +1,8 @@
 // Of what the resident set consisted, and how that changed over a range.
 import { barsOf, moment, type Step, type Waterfall } from "./explain.ts";
 import type { Filters } from "./filters.ts";
-import { digits, duration, size } from "./format.ts";
+import type { Peak } from "./answers.ts";
+import { digits, duration, percent, size } from "./format.ts";
 import { placeOf, type Place } from "./place.ts";
 import { parseTime, timeText, type Run, type Span } from "./time.ts";
 
@@ -39,6 +40,15 @@ function asked(name: string | undefined, at: string, atNs: number | undefined): 
 export function readAt(atNs: number, askedNs: number | undefined, range?: Span): string {
   const age = askedNs === undefined ? "" : ageOf(atNs, askedNs, range);
   return `read at ${moment(atNs)}${age && `, ${age}`}`;
+}
+
+/**
+ * When a resident set was read of which the parts are shown, beside the largest one: parts are read less often.
+ */
+export function besidePeak({ atNs, bytes }: Pick<Resident, "atNs" | "bytes">, peak: Peak | undefined): string {
+  if (peak?.atNs === undefined || peak.atNs === atNs) return "";
+  const age = `${duration(Math.abs(atNs - peak.atNs))} ${atNs < peak.atNs ? "before" : "after"} the peak`;
+  return `as it was ${age}, at ${percent(bytes, peak.bytes)} of it: its parts are read less often`;
 }
 
 /** How far a reading is from the moment that is asked about; "": less than a millisecond. */

@@ -6,7 +6,7 @@ import type { App, Asked, Selected } from "../../app.ts";
 import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
-import { literally } from "../../model/filters.ts";
+import { literally, wrongIn } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
 import { numbered, parseEdit } from "../../model/flame/edits.ts";
 import { Frames } from "../../model/flame/frames.ts";
@@ -237,7 +237,7 @@ function Search(props: {
   const { app, handle, total } = props;
   const field = useRef<HTMLInputElement>(null);
   const text = app.place.value.search ?? "";
-  const wrong = fault(text);
+  const wrong = useMemo(() => wrongIn(text), [text]);
   const { found, current } = props.found.value;
   useActions(app, { "find.here": () => field.current?.select() });
   const key = (event: KeyboardEvent) => {
@@ -272,15 +272,6 @@ function Search(props: {
 
 function matches(n: number): string {
   return n === 0 ? "no match" : plural(n, "match");
-}
-
-function fault(text: string): string {
-  try {
-    new RegExp(text, "u");
-    return "";
-  } catch {
-    return "not a regular expression";
-  }
 }
 
 function Legend({ colour }: { colour: ColourMode }) {
@@ -369,7 +360,7 @@ function Pictures(props: {
     root: `${root} · ${countedOf(seen, metricOf(seen.metric)?.label ?? seen.metric)}`,
     colour: seen.colour,
     longest: app.about.shown.value?.value.end_ns ?? 1e9,
-    match: fault(place.search ?? "") === "" ? (place.search ?? "") : "",
+    match: wrongIn(place.search ?? "") === "" ? (place.search ?? "") : "",
     below: place.below,
     picked: place.picked,
     ...text,
