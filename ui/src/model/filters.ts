@@ -39,8 +39,8 @@ export function charactersIn(text: string, byte: number): number {
   return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, byte)).length;
 }
 
-/** Where a regular expression of this browser is wrong, in words; "": it is right. */
-export function wrongIn(pattern: string): string {
+/** Where a regular expression is wrong, as this browser reads it; undefined: it is right. */
+export function wrongAt(pattern: string): { why: string; at: number } | undefined {
   const fails = (text: string): string | undefined => {
     try {
       new RegExp(text, "u");
@@ -51,10 +51,16 @@ export function wrongIn(pattern: string): string {
     }
   };
   const why = fails(pattern);
-  if (why === undefined) return "";
+  if (why === undefined) return undefined;
   let right = pattern.length - 1; // characters that are an expression by themselves
   while (right > 0 && fails(pattern.slice(0, right)) !== undefined) right--;
-  return `not a regular expression: ${why}, character ${right + 1}`;
+  return { why, at: right };
+}
+
+/** The same in words; "": it is right. */
+export function wrongIn(pattern: string): string {
+  const wrong = wrongAt(pattern);
+  return wrong ? `not a regular expression: ${wrong.why}, character ${wrong.at + 1}` : "";
 }
 
 /** A filter that is in force, as the left side shows it, and the place without it. */

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
-import { charactersIn, words } from "../model/filters.ts";
+import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
 import { visible } from "../model/names.ts";
 import { pageNames } from "../model/place.ts";
@@ -95,8 +95,10 @@ function AddFilter({ app }: { app: App }) {
     if (text.value.trim() !== value) return; // the reader has gone on
     if (refused) {
       // It stays, to be mended where it is wrong.
-      const at = refused.position === undefined ? undefined : charactersIn(value, refused.position);
-      wrong.value = at === undefined ? refused.message : `${refused.message}, character ${at + 1}`;
+      // The server takes what lacks a closing bracket to be wrong from its beginning on.
+      const here = refused.position === undefined ? undefined : wrongAt(value);
+      const at = here?.at ?? (refused.position === undefined ? undefined : charactersIn(value, refused.position));
+      wrong.value = here ? wrongIn(value) : at === undefined ? refused.message : `${refused.message}, character ${at + 1}`;
       text.value = value;
       field.current?.focus();
       if (at !== undefined) field.current?.setSelectionRange(at, value.length);
