@@ -113,7 +113,7 @@ func (q *asking) String() string { return q.name + "?" + q.values.Encode() }
 // randomQuestion returns a question that the API and the command line understand.
 func randomQuestion(rng *rand.Rand) *asking {
 	names := []string{"report", "top", "top", "tree", "tree", "timeline", "rise", "hist", "threads", "leaks", "memory",
-		"globals", "regions", "mismatches", "source", "ps"}
+		"globals", "regions", "mismatches", "source", "ps", "blocks"}
 	q := &asking{name: names[rng.IntN(len(names))], values: url.Values{}}
 	known := api.Questions[slices.IndexFunc(api.Questions, func(k api.Question) bool { return k.Name == q.name })]
 	one := func(list ...string) string { return list[rng.IntN(len(list))] }
@@ -167,6 +167,11 @@ func randomQuestion(rng *rand.Rand) *asking {
 		q.values.Set("sort", one(query.RegionOrders()...))
 	case q.name == "top" && rng.IntN(4) == 0:
 		q.values.Set("sort", one("name", "name", "peak"))
+	case q.name == "blocks" && rng.IntN(3) == 0: // --block alone
+		q.values = url.Values{"block": {one("0", "7", "#12", "99999999", "x")}}
+	case q.name == "blocks" && rng.IntN(2) == 0:
+		q.values.Set("sort", one(query.BlockOrders()...))
+		q.values.Set("at", one("50%", "end", "start"))
 	case q.name == "memory" && rng.IntN(2) == 0:
 		q.values.Set("at", one("50%", "end", "start"))
 	case q.name == "timeline" && (q.values.Has("by") || q.values.Has("metric")):

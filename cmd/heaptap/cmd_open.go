@@ -112,7 +112,7 @@ here.
 }
 
 func (o *openFlags) run(cmd *cobra.Command, args []string) error {
-	saveMemory(servedMemory)
+	saveServedMemory()
 	options, err := o.answers(cmd, args)
 	if err != nil {
 		return err

@@ -33,6 +33,10 @@ var effects = map[string][]effect{
 	"check": append([]effect{
 		{[]string{"output"}, with("runs"), "without --runs N -- COMMAND"},
 	}, gateEffects...),
+	"blocks": {
+		{append([]string{"at", "sort", "address", "limit", "skip"}, filterFlags...), without("block"),
+			"with --block, which tells about one block"},
+	},
 	"dump": {{[]string{"from", "to"}, with("events"), "without --events: they select events"}},
 	"export": {
 		{[]string{"json"}, with("list"), "without --list; JSON Lines of a recording: heaptap export -f jsonl"},
@@ -87,8 +91,10 @@ var gateEffects = []effect{
 // atEffect is that of the time at which something is live.
 var atEffect = effect{[]string{"at"}, func(f *pflag.FlagSet) bool {
 	m, ok := f.Lookup("metric").Value.(pflag.SliceValue)
-	return ok && (slices.Contains(m.GetSlice(), "live") || slices.Contains(m.GetSlice(), "live-blocks"))
-}, "without --metric live or live-blocks"}
+	return ok && slices.ContainsFunc(m.GetSlice(), func(name string) bool {
+		return slices.Contains([]string{"live", "live-blocks", "kept", "kept-blocks"}, name)
+	})
+}, "without --metric live, live-blocks, kept or kept-blocks"}
 
 var framesEffect = effect{[]string{"frames"}, without("json"), "with --json, which has all frames"}
 

@@ -25,12 +25,15 @@ import (
 var extremeCommands = map[string][]string{
 	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil,
 	"run": nil, "version": nil,
+	"blocks": {"FILE", "--json FILE", "--sort age --at end --limit 0 --exact FILE", "--from 50% --focus . FILE"},
 	"check": {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":  {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
 		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE"},
 	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
+	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
+		"--from 50% --focus . --metric kept-blocks FILE"},
 	"globals":    {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
 	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
@@ -108,7 +111,7 @@ func askExtreme(t *testing.T, path, line string) {
 			args[i] = path + "." + args[0] + ".htap"
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	prepared := plainCommand(t, args...)
 	cmd := exec.CommandContext(ctx, prepared.Path, args...)

@@ -110,7 +110,8 @@ func (q *queryFlags) grouped(cmd *cobra.Command, by query.By, metrics ...query.M
 	cmd.Flags().StringVar(&q.By, "by", q.By, "group by `WHAT`: "+strings.Join(query.Groupings(), ", "))
 	cmd.Flags().StringSliceVar(&q.Metrics, "metric", q.Metrics,
 		"show these `METRICS`; the first one sorts. \"heaptap help "+cmd.Name()+"\" lists them")
-	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live and live-blocks; default: that of --to")
+	cmd.Flags().StringVar(&q.At, "at", "", "the `TIME` for the metrics live, live-blocks, kept and "+
+		"kept-blocks; default: that of --to")
 }
 
 // metricHelp lists the metrics for the help of a command.

@@ -35,7 +35,9 @@ type asked struct {
 	up, stack, runtime        bool
 	timeline, fold, calls     bool
 	of, function, rough       string
+	block, address            string
 	top, steps, line, context int
+	rows, columns             int
 	file                      int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
@@ -77,9 +79,10 @@ var Parameters = []Parameter{
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
-	text("at", "the time for the metrics live and live-blocks, and for memory",
+	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, and for blocks",
 		func(a *asked) *string { return &a.At }),
-	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column",
+	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column; blocks by "+
+		strings.Join(query.BlockOrders(), ", "),
 		func(a *asked) *string { return &a.Sort }),
 	flag("self", "sort by self", func(a *asked) *bool { return &a.Self }),
 	flag("reverse", "show the last rows first", func(a *asked) *bool { return &a.Reverse }),
@@ -97,6 +100,11 @@ var Parameters = []Parameter{
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
 	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
 		func(a *asked) *int { return &a.steps }),
+	number("rows", "divide the range into so many intervals", query.MostGenerations,
+		func(a *asked) *int { return &a.rows }),
+	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
+	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
+	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
 		func(a *asked) *string { return &a.rough }),
 	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",

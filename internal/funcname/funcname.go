@@ -1,12 +1,25 @@
-// Package funcname shortens demangled names of functions to the width that a table or a picture has for them.
+// Package funcname shortens demangled names of functions: to what the source calls them, and to the width that a table
+// or a picture has for them.
 package funcname
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/heaptap/heaptap/internal/escape"
 )
+
+var abiTag = regexp.MustCompile(`\[abi:\w+\]`)
+
+// Untagged returns a demangled name without what compilers write behind functions whose result was another type in an
+// older ABI, and demanglers show: [abi:cxx11]. No source has it.
+func Untagged(name string) string {
+	if !strings.Contains(name, "[abi:") {
+		return name
+	}
+	return abiTag.ReplaceAllString(name, "")
+}
 
 // Bare returns a demangled name without its arguments, what follows them, and the return type that demanglers put
 // before template instances.

@@ -49,6 +49,20 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestUntagged(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"std::__cxx11::to_string[abi:cxx11](int)": "std::__cxx11::to_string(int)",
+		"a[abi:v1][abi:v2]<b[abi:v1]>::c":         "a<b>::c",
+		"operator[](int)":                         "operator[](int)",
+		"":                                        "",
+	} {
+		if got := funcname.Untagged(in); got != want {
+			t.Errorf("Untagged(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func FuzzShort(f *testing.F) {
 	f.Add("std::vector<int, std::allocator<int> >::push_back(int const&)", 20)
 	f.Add("operator<< <…>(((", 7)

@@ -70,6 +70,7 @@ func (f *finder) growth() error {
 		x.Share, x.Confidence, x.Measured = x.Saves/f.fullest(), even, exact && !f.p.Sampled()
 		x.Says = says(" keeps growing: ", value(x.Saves*1e9/span, Rate), " from ", f.moment(g.of.Since),
 			" to ", f.moment(g.of.Until), ". ", f.fate(g.of.Stayed, g.of.StayingBlocks, g.of.left))
+		x.freed = !f.p.Live && freed(g.of.Stayed, g.of.left)
 		x.Basis = says(f.how(exact), ": it rose steadily: ", value(even, Share))
 		x.Show = Question{Page: "flame", Metric: query.Live.String(), Focus: g.focus()}
 		if g.of.Since > 0 || g.of.Until < f.p.Duration {
@@ -111,8 +112,32 @@ func (f *finder) fate(bytes, count, left uint64) []Part {
 	switch {
 	case f.p.Live:
 		return says("More live now: ", what, ".")
-	case left < bytes/2:
+	case freed(bytes, left):
 		return says("Freed only when the program ends: ", what, ".")
 	}
 	return says("Never freed: ", what, ".")
+}
+
+// freed reports whether most of what stayed was freed in the end.
+func freed(stayed, left uint64) bool { return left < stayed/2 }
+
+// leaksFirst sorts findings of growth, at the places that they have: first what was never freed, then what was freed
+// when the program ended. That may be a leak, or what the program is there to keep.
+func leaksFirst(list []Finding) {
+	var at []int
+	var leaks, others []Finding
+	for i, x := range list {
+		if x.Rule != Growth {
+			continue
+		}
+		at = append(at, i)
+		if x.freed {
+			others = append(others, x)
+		} else {
+			leaks = append(leaks, x)
+		}
+	}
+	for n, x := range append(leaks, others...) {
+		list[at[n]] = x
+	}
 }

@@ -36,7 +36,7 @@ type Finding struct {
 
 	Saves float64 // what a fix would save: bytes, or ns of a processor's time
 	Unit  query.Unit
-	Share float64 // of the peak, or of the run's time: findings are sorted by it
+	Share float64 // of the peak, or of the run's time: findings are sorted by it, except for leaksFirst
 
 	Says       []Part  // a sentence that begins with the place
 	Basis      []Part  // how it was determined
@@ -44,6 +44,8 @@ type Finding struct {
 	Confidence float64 // from 0 to 1: how likely it is that a fix would save it
 
 	Show Question
+
+	freed bool // of growth: most of it was freed in the end
 }
 
 // Place is where a fix would be made. Without a function, it is a module, or a language's own heap.
@@ -88,6 +90,7 @@ func Find(ctx context.Context, s *query.Source) ([]Finding, error) {
 		}
 	}
 	slices.SortStableFunc(f.list, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	leaksFirst(f.list)
 	return f.list[:min(len(f.list), Most)], nil
 }
 

@@ -173,6 +173,18 @@ var cases = []struct {
 			}
 		})
 	}, []string{"growth create"}},
+	{"a leak beside what is freed at the end", func(p *program) {
+		var list []uint64
+		p.serve(func(i int) {
+			p.malloc("create", 60)
+			if list = append(list, p.malloc("keep", 600)); i == 990 {
+				for _, ref := range list {
+					p.free(ref)
+				}
+				list = nil
+			}
+		})
+	}, []string{"growth create", "growth keep"}},
 	{"two leaks", func(p *program) {
 		p.serve(func(i int) {
 			p.malloc("small", 60)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/recording"
 )
 
@@ -62,7 +63,8 @@ func (s *symbols) at(pc uint32) []Frame {
 		list[i] = base
 	}
 	for i, f := range known {
-		list[i].Function, list[i].Linkage, list[i].File, list[i].Line = f.Function, f.Linkage, f.File, f.Line
+		list[i].Function, list[i].Linkage = funcname.Untagged(f.Function), f.Linkage
+		list[i].File, list[i].Line = f.File, f.Line
 		list[i].Inlined = f.Inlined
 	}
 	s.mu.Lock()

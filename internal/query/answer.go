@@ -29,7 +29,7 @@ type Answer struct {
 	From, To uint64 // the range, as cuts
 	Begin    int64  // time of From, ns
 	Span     int64  // from Begin to To, ns; for the whole run, to the end of the process
-	At       uint64 // the cut of Live
+	At       uint64 // the cut of Live and Kept
 	PeakAt   uint64 // the cut of Peak, if it was requested
 	Rough    bool   // From, To or At are not those of the query, but near: see Query.Rough
 	Total    Values // of everything that the query selects
@@ -147,8 +147,11 @@ func (a *ask) choose() Plan {
 		case info.summaries:
 			need = FromSummaries
 		}
-		if (m == Live || m == LiveBlocks) && a.At != a.last {
+		if m.ofMoment() && a.At != a.last {
 			need = max(need, FromSummaries)
+		}
+		if (m == Kept || m == KeptBlocks) && !a.whole && !a.farSums() {
+			need = FromEvents
 		}
 		plan = max(plan, need)
 	}
@@ -168,8 +171,8 @@ func (a *Answer) AboutLeaks() bool {
 	return slices.Contains(a.Metrics, Leaked) || slices.Contains(a.Metrics, LeakedBlocks)
 }
 
-// kept returns the stacks whose blocks are the runtime's and so do not count as leaked.
-func (a *ask) kept() stackSet {
+// runtimes returns the stacks whose blocks are the runtime's and so do not count as leaked.
+func (a *ask) runtimes() stackSet {
 	if a.q.Runtime {
 		return nil
 	}
@@ -232,7 +235,7 @@ func (a *ask) sumUp(c *cells) {
 // fromTally takes the sums of the whole run.
 func (a *ask) fromTally(c *cells) {
 	a.peaksHeld = true
-	kept := a.kept()
+	runtimes := a.runtimes()
 	for i := range a.sum.Stacks {
 		s := &a.sum.Stacks[i]
 		v := &c.at(s.ID, 0).Values
@@ -244,9 +247,10 @@ func (a *ask) fromTally(c *cells) {
 			LeakedBytes: s.LeakedBytes(), LeakedBlocks: s.LeakedBlocks(), OwnPeak: s.OwnPeakBytes}
 		if a.At == a.last {
 			v.LiveBytes, v.LiveBlocks = s.LeakedBytes(), s.LeakedBlocks()
+			v.KeptBytes, v.KeptBlocks = v.LiveBytes, v.LiveBlocks
 		}
 		v.PeakBytes, v.PeakBlocks = s.LiveAtPeakBytes, s.LiveAtPeakBlocks
-		if kept.has(s.ID) {
+		if runtimes.has(s.ID) {
 			if a.stacks.keep(s.ID) && a.AboutLeaks() {
 				a.Runtime.Add(profile.Leak{Bytes: v.LeakedBytes, Blocks: v.LeakedBlocks})
 			}
@@ -257,7 +261,8 @@ func (a *ask) fromTally(c *cells) {
 
 // fromChanges takes the summaries of a range.
 func (a *ask) fromChanges(c *cells) error {
-	changes, err := a.changes()
+	changes, done, err := a.changes()
+	defer done()
 	if err != nil {
 		return err
 	}
@@ -292,6 +297,16 @@ func (a *ask) moments(c *cells) error {
 		for _, l := range list {
 			v := &c.at(l.Stack, 0).Values
 			v.LiveBytes, v.LiveBlocks = l.Bytes, l.Blocks
+		}
+	}
+	if a.q.wants(Kept, KeptBlocks) && a.Plan != FromEvents && !(counted && a.At == a.last) {
+		list, err := a.keptThen()
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			v := &c.at(l.Stack, 0).Values
+			v.KeptBytes, v.KeptBlocks = l.Bytes, l.Blocks
 		}
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {

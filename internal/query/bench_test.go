@@ -32,6 +32,7 @@ func BenchmarkQuestions(b *testing.B) {
 		ask  func() error
 	}{
 		{"own-peak", flat(Query{Metrics: []Metric{OwnPeak}})},
+		{"leaked", flat(Query{Range: &Range{From: first + 1, To: last}, Metrics: []Metric{Leaked}})},
 		{"time", flat(Query{Metrics: []Metric{Time}})},
 		{"by-thread", flat(Query{By: ByThread})},
 		{"by-allocator", flat(Query{By: ByAllocation})},

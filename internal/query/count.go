@@ -14,14 +14,14 @@ type count struct {
 	begin, end uint64 // cuts between which there is something to count
 
 	// Whether these are requested. They need events outside of the range, or fields that are not always read.
-	live, peak, leaked, copied, time bool
-	sumsOnly                         bool // none of them is, and no own peaks are
+	live, peak, leaked, keeps, copied, time bool
+	sumsOnly                                bool // none of them is, and no own peaks are
 
 	refFrom, refTo uint64 // allocations of the range
 
 	began    bool  // the range has begun; own peaks are followed from there
 	all      level // of all that is selected
-	kept     stackSet
+	runtimes stackSet
 	timer    *timer
 	reallocs reallocs
 }
@@ -43,9 +43,10 @@ func (a *ask) fromEvents(c *cells) error {
 func (a *ask) newCount(c *cells) (*count, error) {
 	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks),
 		peak: a.perBlock && a.q.wants(Peak, PeakBlocks), leaked: a.q.wants(Leaked, LeakedBlocks),
+		keeps:  a.q.wants(Kept, KeptBlocks),
 		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs),
-		kept: a.kept()}
-	k.sumsOnly = !k.live && !k.peak && !k.leaked && !k.copied && !k.time && !a.ownPeaks
+		runtimes: a.runtimes()}
+	k.sumsOnly = !k.live && !k.peak && !k.leaked && !k.keeps && !k.copied && !k.time && !a.ownPeaks
 	if k.live {
 		k.begin, k.end = a.first, max(k.end, a.At)
 	}
@@ -56,8 +57,13 @@ func (a *ask) newCount(c *cells) (*count, error) {
 		a.joined = &joinedFuncs{}
 	}
 	var err error
+	if k.keeps {
+		k.end = max(k.end, a.At)
+	}
 	if k.leaked {
 		k.end = a.last
+	}
+	if k.leaked || k.keeps {
 		if k.refFrom, err = a.Reader.AllocsBefore(a.From); err != nil {
 			return k, err
 		}
@@ -233,11 +239,14 @@ func (b *blockCount) add(c *cell, n, ref uint64, e *event.Event, in bool) {
 		c.peak(e)
 	}
 	if b.leaked && n >= b.From && b.refFrom <= ref && ref < b.refTo {
-		if b.kept.has(e.Stack) {
+		if b.runtimes.has(e.Stack) {
 			b.own.leaked(e)
 		} else {
 			c.leaked(e)
 		}
+	}
+	if b.keeps && n >= b.From && n < b.At && b.refFrom <= ref && ref < b.refTo {
+		c.keep(e)
 	}
 	if !b.ownPeaks || n >= b.To {
 		return

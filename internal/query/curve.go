@@ -227,7 +227,7 @@ func newGroupIndex(ctx context.Context, s *Source, a *atlas.Atlas, q *Query, by 
 		for _, g := range list {
 			add(g, n.Ranks)
 		}
-		if n.Stack && !named[i] {
+		if !named[i] && a.IsStack(i) {
 			add(id(unknown), atlas.Ranks{First: n.First, End: n.First + 1})
 		}
 	}

@@ -23,7 +23,7 @@ func (v *Values) countError(e *event.Event) {
 	}
 }
 
-// live, peak and leaked add the contribution of a block.
+// live, peak, leaked and keep add the contribution of a block.
 func (v *Values) live(e *event.Event) {
 	move(&v.LiveBytes, &v.LiveBlocks, e)
 	if e.Flags&event.Sampled != 0 {
@@ -48,6 +48,14 @@ func (v *Values) leaked(e *event.Event) {
 	}
 }
 
+func (v *Values) keep(e *event.Event) {
+	move(&v.KeptBytes, &v.KeptBlocks, e)
+	if e.Flags&event.Sampled != 0 {
+		s := v.vary()
+		tally.Move(e, &s.KeptBlocks, &s.KeptBytes)
+	}
+}
+
 // varianceOf returns the variances of the metrics that have one.
 var varianceOf = [metricCount]func(*tally.Variances) float64{
 	Allocations:   func(v *tally.Variances) float64 { return v.Allocations },
@@ -60,6 +68,8 @@ var varianceOf = [metricCount]func(*tally.Variances) float64{
 	PeakBlocks:    func(v *tally.Variances) float64 { return v.PeakBlocks },
 	Leaked:        func(v *tally.Variances) float64 { return v.LeakedBytes },
 	LeakedBlocks:  func(v *tally.Variances) float64 { return v.LeakedBlocks },
+	Kept:          func(v *tally.Variances) float64 { return v.KeptBytes },
+	KeptBlocks:    func(v *tally.Variances) float64 { return v.KeptBlocks },
 	ZeroSize:      func(v *tally.Variances) float64 { return v.ZeroSize },
 	Slack:         func(v *tally.Variances) float64 { return v.Slack },
 	Reallocations: func(v *tally.Variances) float64 { return v.Reallocations },

@@ -46,7 +46,7 @@ type rows struct {
 	Answer
 	n      *nodeSums
 	groups []Group
-	nodes  []int32 // by stack: of each row; else nil
+	nodes  []int32 // by stack: of each row, its node; else nil
 	self   *Sums
 	total  *Sums   // by stack, the same as self
 	order  []int32 // rows as a Table has them; those that are missing have nothing of the metrics
@@ -67,9 +67,9 @@ func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 	return n.rows()
 }
 
-// grouped sums up a forest by group, or by node for whole stacks. slots are the own peaks in which a block at a node
-// counts: first those of all selves.
-func (n *nodeSums) grouped() (r *rows, slots func(n int32) []int32) {
+// grouped sums up a forest by group, or by node for whole stacks. slots are the own peaks in which a block at the end
+// of a chain counts: first those of all selves.
+func (n *nodeSums) grouped() (r *rows, slots func(chain int32) []int32) {
 	r = &rows{n: n, Answer: n.a.Answer}
 	if n.a.q.By == ByStack {
 		return r, r.byStack()
@@ -81,7 +81,7 @@ func (n *nodeSums) grouped() (r *rows, slots func(n int32) []int32) {
 func (n *nodeSums) rows() (*rows, error) {
 	r, slots := n.grouped()
 	if n.a.ownPeaks {
-		p := newPeaks(n.a, n.cells, n.nodes, slots)
+		p := newPeaks(n.a, n.cells, n.ofCell, slots)
 		wanted := []*Sums{r.self, r.total}
 		if r.self == r.total {
 			wanted = wanted[:1]
@@ -102,38 +102,49 @@ func (n *nodeSums) rows() (*rows, error) {
 	return r, nil
 }
 
-func (r *rows) byStack() (slots func(n int32) []int32) {
+func (r *rows) byStack() (slots func(chain int32) []int32) {
 	n := r.n
-	at := make([]int32, len(n.parent))
+	at := make([]int32, len(n.end)) // by chain
 	for i := range at {
 		at[i] = -1
-		if !n.self.isZero(int32(i)) {
-			at[i] = int32(len(r.nodes))
+	}
+	for i, c := range n.chain {
+		if n.end[c] == int32(i) && !n.self.isZero(c) {
+			at[c] = int32(len(r.nodes))
 			r.nodes = append(r.nodes, int32(i))
 		}
 	}
 	r.groups = make([]Group, len(r.nodes))
 	for i, node := range r.nodes {
-		r.groups[i] = Group{By: ByStack, Stack: n.stack[node]}
+		r.groups[i] = Group{By: ByStack, Stack: n.stack[n.chain[node]]}
 	}
 	r.self = newSums(n.self.fields, len(r.nodes), n.self.variances != nil)
 	r.self.addAll(at, n.self)
 	r.total = r.self
-	return func(n int32) []int32 { return []int32{at[n]} }
+	return func(chain int32) []int32 { return []int32{at[chain]} }
 }
 
-func (r *rows) byGroup() (slots func(n int32) []int32) {
+func (r *rows) byGroup() (slots func(chain int32) []int32) {
 	n := r.n
 	r.groups = n.groups
 	count := int32(len(n.groups))
 	r.self = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
 	r.total = newSums(n.self.fields, len(n.groups), n.self.variances != nil)
-	r.self.addAll(n.group, n.self)
-	r.total.addAll(n.top, n.total)
-	return func(at int32) []int32 {
-		list := []int32{n.group[at]}
-		for at = n.outer[at]; at > 0; at = n.outer[n.parent[at]] {
-			list = append(list, count+n.group[at])
+	ends := make([]int32, len(n.end))
+	for c, at := range n.end {
+		ends[c] = n.group[at]
+	}
+	r.self.addAll(ends, n.self)
+	r.total.addFrom(n.topChain, n.topGroup, n.total)
+	seen, calls := make([]int, len(n.groups)), 0 // by group: in which call
+	return func(chain int32) []int32 {
+		calls++
+		list := []int32{ends[chain]}
+		for at := n.end[chain]; at > 0; at = n.parent[at] {
+			if g := n.group[at]; seen[g] != calls {
+				seen[g] = calls
+				list = append(list, count+g)
+			}
 		}
 		return list
 	}

@@ -18,7 +18,11 @@ type forest struct {
 	parent []int32
 	group  []int32 // of each node; -1: of node 0
 	node   places  // by label and node of the recording's tree: number of the node plus 1
-	path   []uint32
+	ends   []bool  // by node: a stack of the values that are summed up ends there
+	// unknown is the node of stacks without frames, if they are not grouped by blocks; 0: there is none yet.
+	unknown int32
+	path    []uint32
+	indexed bool // what index derives is current
 
 	// What only adding needs, see settle.
 	ids   map[Group]int32
@@ -28,8 +32,14 @@ type forest struct {
 	// What index derives from the nodes.
 	kids  []int32 // the nodes below each node,
 	first []int32 // which begin here in kids, and end where those of the next node begin
-	outer []int32 // of each node: the nearest node, this one or above, that no node of its group is above; 0: none
-	top   []int32 // of each node that is its own outer: its group; else -1
+	// A chain is a row of nodes, each below the one before, that have the same total: totals differ only where a stack
+	// ends or paths divide. Values are kept by chain, of which there are a third as many as of nodes. A chain comes
+	// after those above it; chain 0 is node 0.
+	chain []int32 // of each node
+	end   []int32 // of each chain: its last node, at which its own stacks end
+	above []int32 // of each chain: the one above it; -1: none
+	// Of the nodes that no node of their group is above: their chains and groups.
+	topChain, topGroup []int32
 }
 
 // keptForests keeps forests of groupings of frames for the next query, of all recordings of this process together.
@@ -97,7 +107,7 @@ func (f *forest) unsettle() {
 	}
 }
 
-// forest returns a forest that has the n stacks of those labels, and the node of each stack. Nobody may change it.
+// forest returns a forest that has the n stacks of those labels, and the chain of each stack. Nobody may change it.
 func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32)) (*forest, []int32, error) {
 	nodes, w := make([]int32, n), watch{ctx: a.ctx}
 	if a.q.By.ofBlocks() || a.q.Names != nil || a.Reader.Nodes().Len() > maxKeptNodes {
@@ -107,9 +117,12 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 				return nil, nil, err
 			}
 			stack, label := leaf(i)
-			nodes[i] = f.leaf(stack, label, frames)
+			nodes[i] = f.ending(stack, label, frames)
 		}
-		return f, nodes, f.index(a.ctx)
+		if err := f.index(a.ctx); err != nil {
+			return nil, nil, err
+		}
+		return f, f.chainsOf(nodes), nil
 	}
 	key := forestKey{s: a.Source, by: a.q.By, hide: a.q.hidden()}
 	if key.by == ByStack {
@@ -129,16 +142,16 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 		if err := w.err(); err != nil {
 			return nil, nil, err
 		}
-		k.f.leaf(a.sum.Stacks[k.done].ID, 0, true)
+		k.f.ending(a.sum.Stacks[k.done].ID, 0, true)
 	}
 	for i := range nodes {
 		if err := w.err(); err != nil {
 			return nil, nil, err
 		}
 		stack, _ := leaf(i)
-		nodes[i] = k.f.leaf(stack, 0, true)
+		nodes[i] = k.f.ending(stack, 0, true)
 	}
-	if len(k.f.first) != len(k.f.parent)+1 {
+	if !k.f.indexed {
 		if err := k.f.index(a.ctx); err != nil {
 			return nil, nil, err
 		}
@@ -148,13 +161,22 @@ func (a *ask) forest(n int, frames bool, leaf func(i int) (stack, label uint32))
 		keptForests.Put(key, k, k.f.size())
 	}
 	f := *k.f
-	return &f, nodes, nil
+	return &f, f.chainsOf(nodes), nil
+}
+
+// chainsOf makes nodes their chains.
+func (f *forest) chainsOf(nodes []int32) []int32 {
+	for i, n := range nodes {
+		nodes[i] = f.chain[n]
+	}
+	return nodes
 }
 
 // size returns about how many bytes a forest takes.
 func (f *forest) size() int64 {
 	n := int64(unsafe.Sizeof(Group{})) * int64(len(f.groups)+2*len(f.ids)) // twice in ids, on average
-	n += 4 * int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.outer)+cap(f.top))
+	n += 4*int64(cap(f.parent)+cap(f.group)+cap(f.kids)+cap(f.first)+cap(f.chain)+cap(f.end)+cap(f.above)) +
+		4*int64(cap(f.topChain)+cap(f.topGroup)) + int64(cap(f.ends))
 	n += 32*int64(len(f.child)) + 4*int64(cap(f.node.dense)) + 16*int64(cap(f.node.far.slots))
 	for _, list := range f.pcs {
 		n += 64 + 4*int64(cap(list))
@@ -163,7 +185,8 @@ func (f *forest) size() int64 {
 }
 
 func (f *forest) add(parent, group int32) int32 {
-	f.parent, f.group = append(f.parent, parent), append(f.group, group)
+	f.parent, f.group, f.ends = append(f.parent, parent), append(f.group, group), append(f.ends, false)
+	f.indexed = false
 	return int32(len(f.parent) - 1)
 }
 
@@ -187,12 +210,24 @@ func (f *forest) down(parent, group int32) int32 {
 	return n
 }
 
+// ending is leaf for a stack that has values.
+func (f *forest) ending(stack, label uint32, frames bool) int32 {
+	n := f.leaf(stack, label, frames)
+	if !f.ends[n] {
+		f.ends[n], f.indexed = true, false
+	}
+	return n
+}
+
 // leaf returns the node of a stack and a label.
 func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 	by := f.q.By
 	if !by.ofBlocks() {
-		if at := *f.node.at(stack, label); at > 1 {
+		switch at := *f.node.at(stack, label); {
+		case at > 1:
 			return int32(at - 1)
+		case (at == 1 || stack == 0) && f.unknown > 0: // all of its frames are hidden, or it has none
+			return f.unknown
 		}
 	}
 	f.unsettle()
@@ -228,7 +263,9 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 		*f.node.at(id, label) = uint32(at + 1)
 	}
 	if at == root { // no frames known, or all hidden
-		return f.down(root, f.id(Group{By: by, Unknown: true}))
+		if at = f.down(root, f.id(Group{By: by, Unknown: true})); root == 0 {
+			f.unknown = at
+		}
 	}
 	return at
 }
@@ -245,8 +282,8 @@ func (f *forest) pc(by By, pc uint32) []int32 {
 	return list
 }
 
-// index fills in kids, first, outer and top. It makes new ones, since others may read the old ones. If it is cancelled,
-// it changes nothing.
+// index fills in what the nodes imply. It makes new lists, since others may read the old ones. If it is cancelled, it
+// changes nothing.
 func (f *forest) index(ctx context.Context) error {
 	n := int32(len(f.parent))
 	x := *f
@@ -264,20 +301,37 @@ func (f *forest) index(ctx context.Context) error {
 		next[p]++
 	}
 	x.kids = x.kids[:n-1]
-	if err := x.outermost(ctx); err != nil {
+	x.chains()
+	if err := x.topmosts(ctx); err != nil {
 		return err
 	}
-	f.first, f.kids, f.outer, f.top = x.first, x.kids, x.outer, x.top
+	x.indexed = true
+	*f = x
 	return nil
 }
 
-// outermost fills in outer and top. It follows each path from the root, and counts the nodes of each group on it.
-func (f *forest) outermost(ctx context.Context) error {
-	on := make([]int32, len(f.groups))
-	f.outer, f.top = make([]int32, len(f.parent)), make([]int32, len(f.parent))
-	for i := range f.top {
-		f.top[i] = -1
+// chains fills in chain, end and above.
+func (f *forest) chains() {
+	f.chain, f.end, f.above = make([]int32, len(f.parent)), []int32{0}, []int32{-1}
+	for n := int32(1); n < int32(len(f.parent)); n++ {
+		p := f.parent[n]
+		c := f.chain[p]
+		if p == 0 || f.ends[p] || f.first[p+1]-f.first[p] > 1 {
+			f.end, f.above = append(f.end, n), append(f.above, c)
+			c = int32(len(f.end) - 1)
+		}
+		f.chain[n], f.end[c] = c, n
 	}
+}
+
+// isEnd reports whether a node is the last of its chain. At others, no stack ends.
+func (f *forest) isEnd(n int32) bool { return f.end[f.chain[n]] == n }
+
+// topmosts fills in topChain and topGroup. It follows each path from the root, and counts the nodes of each group on
+// it.
+func (f *forest) topmosts(ctx context.Context) error {
+	on := make([]int32, len(f.groups))
+	var chains, groups []int32
 	todo, w := slices.Clone(f.below(0)), watch{ctx: ctx}
 	for len(todo) > 0 {
 		if err := w.err(); err != nil {
@@ -291,12 +345,13 @@ func (f *forest) outermost(ctx context.Context) error {
 		}
 		todo[len(todo)-1] = -n
 		g := f.group[n]
-		if f.outer[n] = f.outer[f.parent[n]]; on[g] == 0 {
-			f.outer[n], f.top[n] = n, g
+		if on[g] == 0 {
+			chains, groups = append(chains, f.chain[n]), append(groups, g)
 		}
 		on[g]++
 		todo = append(todo, f.below(n)...)
 	}
+	f.topChain, f.topGroup = slices.Clone(chains), slices.Clone(groups)
 	return nil
 }
 

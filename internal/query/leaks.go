@@ -65,21 +65,28 @@ func FindGrowth(ctx context.Context, s *Source, q *Query, known LeakFilter) ([]S
 	}), nil
 }
 
-// stackSet is a set of call stacks. All that it has are in the profile, of which there are not many.
-type stackSet map[uint32]struct{}
+// stackSet is a set of call stacks: bits by their ids, since it is asked about each event.
+type stackSet []uint64
 
 func (s stackSet) has(stack uint32) bool {
-	_, ok := s[stack]
-	return ok
+	i := stack / 64
+	return i < uint32(len(s)) && s[i]>>(stack%64)&1 != 0
+}
+
+func (s *stackSet) add(stack uint32) {
+	i := int(stack / 64)
+	if i >= len(*s) {
+		*s = append(*s, make([]uint64, i+1-len(*s))...)
+	}
+	(*s)[i] |= 1 << (stack % 64)
 }
 
 // runtime returns the stacks at which the runtime allocates for itself.
 func (s *Source) runtime() stackSet {
 	s.runtimeOnce.Do(func() {
-		s.runtimeMade = make(stackSet)
 		for i := range s.Profile.Stacks {
 			if st := &s.Profile.Stacks[i]; st.Class == profile.Runtime {
-				s.runtimeMade[st.ID] = struct{}{}
+				s.runtimeMade.add(st.ID)
 			}
 		}
 	})

@@ -76,7 +76,7 @@ func joined(ctx context.Context, f *forest, j Join) (*forest, error) {
 			g.group[n] = to[old]
 		}
 	}
-	return &g, g.outermost(ctx)
+	return &g, g.topmosts(ctx)
 }
 
 // called returns the forest with the groups of calls: from a group that a Join wanted, to a function.
@@ -108,7 +108,7 @@ func called(ctx context.Context, f, callers *forest) (*forest, error) {
 		}
 		g.group[n] = id
 	}
-	return &g, g.outermost(ctx)
+	return &g, g.topmosts(ctx)
 }
 
 // Place is a function and a file in which it has code on a call stack. Either is "" if it is unknown.

@@ -25,6 +25,8 @@ const (
 	OwnPeak               // most bytes of the group that were live at one moment of the range
 	Leaked                // bytes allocated in the range and still live when the recording ends
 	LeakedBlocks          //
+	Kept                  // bytes allocated in the range and live at the query's cut
+	KeptBlocks            //
 	Temporary             // deallocations of temporary allocations
 	TemporaryBytes        //
 	ZeroSize              // allocations of 0 bytes
@@ -97,6 +99,10 @@ var metricTable = [metricCount]metricInfo{
 		func(v *Values) uint64 { return v.LeakedBytes }},
 	LeakedBlocks: {"leaked-blocks", Count, "blocks allocated and never freed", true, false, true,
 		func(v *Values) uint64 { return v.LeakedBlocks }},
+	Kept: {"kept", ByteCount, "bytes allocated in the range and live at --at", true, true, true,
+		func(v *Values) uint64 { return v.KeptBytes }},
+	KeptBlocks: {"kept-blocks", Count, "blocks allocated in the range and live at --at", true, true, true,
+		func(v *Values) uint64 { return v.KeptBlocks }},
 	Temporary: {"temporary", Count, "temporary allocations", true, true, true,
 		func(v *Values) uint64 { return v.Temporary }},
 	TemporaryBytes: {"temporary-bytes", ByteCount, "bytes of temporary allocations", true, false, true,
@@ -211,6 +217,7 @@ type Values struct {
 	LiveBytes, LiveBlocks          uint64
 	PeakBytes, PeakBlocks          uint64
 	LeakedBytes, LeakedBlocks      uint64
+	KeptBytes, KeptBlocks          uint64
 	OwnPeak                        uint64
 	Mapped, MappedPeak             uint64
 	MappedResident                 uint64
@@ -268,6 +275,8 @@ func (v *Values) Add(o *Values) {
 	v.PeakBlocks += o.PeakBlocks
 	v.LeakedBytes += o.LeakedBytes
 	v.LeakedBlocks += o.LeakedBlocks
+	v.KeptBytes += o.KeptBytes
+	v.KeptBlocks += o.KeptBlocks
 	v.Mapped += o.Mapped
 	v.MappedPeak += o.MappedPeak
 	v.MappedResident += o.MappedResident

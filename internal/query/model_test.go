@@ -22,13 +22,16 @@ type model struct {
 	at     uint64
 	peak   uint64
 	died   map[uint64]event.Event // by allocation
+	deaths map[uint64]uint64      // by allocation: the number of the event that ended it
 	born   []event.Event
 	number map[int]uint64     // of the allocation, by event
+	births []uint64           // by allocation: the number of its event
 	known  map[uint32][]Group // by stack
 }
 
 func newModel(s *Source, events []event.Event, q *Query) *model {
 	m := &model{s: s, q: q, events: events, to: uint64(len(events)), died: make(map[uint64]event.Event),
+		deaths: make(map[uint64]uint64),
 		number: make(map[int]uint64), known: make(map[uint32][]Group)}
 	if q.Range != nil {
 		m.from, m.to = q.Range.From, min(q.Range.To, m.to)
@@ -43,8 +46,9 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 			m.number[i] = uint64(len(m.born))
 			e.OldAddr = uint64(len(m.born)) // unused by allocations: the model keeps the allocation's number here
 			m.born = append(m.born, e)
+			m.births = append(m.births, uint64(i))
 		case event.Free:
-			m.died[e.Ref] = e
+			m.died[e.Ref], m.deaths[e.Ref] = e, uint64(i)
 		}
 	}
 	best := int64(-1)
@@ -180,6 +184,10 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 			v.LiveBytes += uint64(size)
 			v.LiveBlocks += uint64(min(1, max(-1, 2*int64(1-e.Kind)-1)))
 		}
+		if hit && n >= m.from && n < m.at && m.birth(r) >= m.from && m.birth(r) < m.to {
+			v.KeptBytes += uint64(size)
+			v.KeptBlocks += uint64(min(1, max(-1, 2*int64(1-e.Kind)-1)))
+		}
 		if hit && n < m.peak {
 			v.PeakBytes += uint64(size)
 			v.PeakBlocks += uint64(min(1, max(-1, 2*int64(1-e.Kind)-1)))
@@ -266,6 +274,9 @@ func (m *model) values(in func(ref uint64, born *event.Event) bool) (v Values) {
 	v.OwnPeak = uint64(most)
 	return v
 }
+
+// birth is the number of the event that made an allocation.
+func (m *model) birth(ref uint64) uint64 { return m.births[ref] }
 
 func (m *model) depth(stack uint32) (n uint64) {
 	for stack != 0 {

@@ -155,10 +155,10 @@ const (
 // looks at some moments, which is all that it does for a program of which nothing may keep growing. exact says whether
 // it has examined everything; if not, because there are too many events, it judges by these moments alone.
 func QuickGrowth(ctx context.Context, s *Source, least uint64) (list []Suspect, exact bool, err error) {
-	large := make(stackSet)
+	var large stackSet
 	for i := range s.sum.Stacks {
 		if x := &s.sum.Stacks[i]; x.OwnPeakBytes >= least {
-			large[x.ID] = struct{}{}
+			large.add(x.ID)
 		}
 	}
 	m, err := EqualMoments(ctx, s, growthMoments, large.has)

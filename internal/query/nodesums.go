@@ -9,16 +9,16 @@ import (
 	"github.com/heaptap/heaptap/internal/tally"
 )
 
-// nodeSums are the values of what a query selects, by node of a forest.
+// nodeSums are the values of what a query selects, by chain of a forest.
 type nodeSums struct {
 	*forest
-	a     *ask
-	self  *Sums    // of the blocks allocated at each node
-	total *Sums    // at the node and below it
-	cells *cells   // nil: the values come from sums of stacks
-	nodes []int32  // of each cell
-	stack []uint32 // by stack: of each node, a stack that ends there, 0 if nothing was counted there
-	first []uint32 // if requested: of each node, the lowest id of the stacks that end there, plus 1; 0: none
+	a      *ask
+	self   *Sums    // of the blocks allocated at the end of each chain
+	total  *Sums    // at its nodes and below them
+	cells  *cells   // nil: the values come from sums of stacks
+	ofCell []int32  // of each cell: its chain
+	stack  []uint32 // by stack: of each chain, a stack that ends there, 0 if nothing was counted there
+	first  []uint32 // if requested: of each chain, the lowest id of the stacks that end there, plus 1; 0: none
 }
 
 // nodeSums collects what the query selects. more are fields that are needed besides those of the metrics. If frames is
@@ -45,7 +45,7 @@ func (a *ask) nodeSums(frames bool, more ...field) (*nodeSums, error) {
 func (a *ask) sumsOf(c *cells, fields []field, frames bool) (n *nodeSums, err error) {
 	n = &nodeSums{a: a, cells: c}
 	leaf := func(i int) (stack, label uint32) { return c.get(i).stack, c.get(i).label }
-	if n.forest, n.nodes, err = a.forest(c.len(), frames, leaf); err != nil {
+	if n.forest, n.ofCell, err = a.forest(c.len(), frames, leaf); err != nil {
 		return nil, err
 	}
 	each := newSums(fields, c.len(), a.Sampled)
@@ -53,8 +53,8 @@ func (a *ask) sumsOf(c *cells, fields []field, frames bool) (n *nodeSums, err er
 		each.set(i, &c.get(i).Values)
 	}
 	n.begin(fields, a.Sampled)
-	n.self.addAll(n.nodes, each)
-	n.endAt(n.nodes, func(i int) uint32 { return c.get(i).stack })
+	n.self.addAll(n.ofCell, each)
+	n.endAt(n.ofCell, func(i int) uint32 { return c.get(i).stack })
 	n.addUp()
 	return n, a.ctx.Err()
 }
@@ -67,21 +67,21 @@ func (n *nodeSums) addUp() {
 		copy(all, col)
 		n.total.cols = append(n.total.cols, all)
 	}
-	n.total.addUp(n.parent)
+	n.total.addUp(n.above)
 }
 
-// columns pools columns by node. They have megabytes, and a question needs them for a moment.
+// columns pools columns by chain. They have megabytes, and a question needs them for a moment.
 var columns pool[uint64]
 
 // begin begins the selves, all 0.
 func (n *nodeSums) begin(fields []field, estimated bool) {
 	n.self = newSums(fields, 0, false)
 	for k := range n.self.cols {
-		n.self.cols[k] = columns.get(len(n.parent))
+		n.self.cols[k] = columns.get(len(n.end))
 		clear(n.self.cols[k])
 	}
 	if estimated {
-		n.self.variances = make([]*tally.Variances, len(n.parent))
+		n.self.variances = make([]*tally.Variances, len(n.end))
 	}
 }
 
@@ -95,11 +95,11 @@ func (n *nodeSums) release() {
 	}
 }
 
-// endAt notes which stacks end at nodes.
-func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
+// endAt notes which stacks end at chains.
+func (n *nodeSums) endAt(chains []int32, stack func(i int) uint32) {
 	if n.a.firsts {
-		n.first = make([]uint32, len(n.parent))
-		for i, at := range nodes {
+		n.first = make([]uint32, len(n.end))
+		for i, at := range chains {
 			n.first[at] = firstOf(n.first[at], stack(i)+1)
 		}
 	}
@@ -107,9 +107,9 @@ func (n *nodeSums) endAt(nodes []int32, stack func(i int) uint32) {
 		return
 	}
 	if n.stack == nil {
-		n.stack = make([]uint32, len(n.parent))
+		n.stack = make([]uint32, len(n.end))
 	}
-	for i, at := range nodes {
+	for i, at := range chains {
 		n.stack[at] = stack(i)
 	}
 }
@@ -132,7 +132,7 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 	a := n.a
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
-	var live, peak []timetravel.Live
+	var live, kept, peak []timetravel.Live
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if counted {
 		for i := range a.sum.Stacks {
@@ -141,11 +141,11 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 			}
 		}
 	} else if slices.ContainsFunc(fields, field.ofChanges) {
-		list, err := a.changes()
+		list, done, err := a.changes()
+		defer done()
 		if err != nil {
 			return err
 		}
-		defer changeLists.put(list)
 		if changes = list; a.stacks != nil {
 			changes = slices.DeleteFunc(list, func(c recording.Change) bool { return !a.stacks.keep(c.Stack) })
 		}
@@ -157,6 +157,13 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 			return err
 		}
 		live = slices.DeleteFunc(list, leave)
+	}
+	if a.q.wants(Kept, KeptBlocks) && !(counted && a.At == a.last) {
+		list, err := a.keptThen()
+		if err != nil {
+			return err
+		}
+		kept = slices.DeleteFunc(list, leave)
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
 		list, err := a.liveAtPeak()
@@ -175,48 +182,58 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 		if i -= len(changes); i < len(live) {
 			return live[i].Stack
 		}
-		return peak[i-len(live)].Stack
+		if i -= len(live); i < len(kept) {
+			return kept[i].Stack
+		}
+		return peak[i-len(kept)].Stack
 	}
-	var nodes []int32
-	n.forest, nodes, err = a.forest(len(whole)+len(changes)+len(live)+len(peak), true,
+	var chains []int32
+	n.forest, chains, err = a.forest(len(whole)+len(changes)+len(live)+len(kept)+len(peak), true,
 		func(i int) (uint32, uint32) { return stack(i), 0 })
 	if err != nil {
 		return err
 	}
-	n.endAt(nodes, stack)
+	n.endAt(chains, stack)
 	n.begin(fields, false)
-	n.addWhole(nodes[:len(whole)], whole)
-	nodes = nodes[len(whole):]
-	n.addChanges(nodes[:len(changes)], changes)
-	nodes = nodes[len(changes):]
-	n.addLive(nodes[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
-	n.addLive(nodes[len(live):], peak, fieldPeakBytes, fieldPeakBlocks)
+	n.addWhole(chains[:len(whole)], whole)
+	chains = chains[len(whole):]
+	n.addChanges(chains[:len(changes)], changes)
+	chains = chains[len(changes):]
+	n.addLive(chains[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
+	chains = chains[len(live):]
+	n.addLive(chains[:len(kept)], kept, fieldKeptBytes, fieldKeptBlocks)
+	n.addLive(chains[len(kept):], peak, fieldPeakBytes, fieldPeakBlocks)
 	return nil
 }
 
 // ofChanges reports whether the field is counted from changes.
 func (f field) ofChanges() bool {
-	return f != fieldLiveBytes && f != fieldLiveBlocks && f != fieldPeakBytes && f != fieldPeakBlocks
+	return !f.ofMoment() && f != fieldPeakBytes && f != fieldPeakBlocks
+}
+
+// ofMoment reports whether the field is about what is live at the query's cut.
+func (f field) ofMoment() bool {
+	return f == fieldLiveBytes || f == fieldLiveBlocks || f == fieldKeptBytes || f == fieldKeptBlocks
 }
 
 // addWhole adds stacks of the tally.
-func (n *nodeSums) addWhole(nodes []int32, list []uint32) {
+func (n *nodeSums) addWhole(chains []int32, list []uint32) {
 	a := n.a
-	kept := a.kept()
+	runtimes := a.runtimes()
 	for _, k := range list {
-		if s := &a.sum.Stacks[k]; a.AboutLeaks() && kept.has(s.ID) {
+		if s := &a.sum.Stacks[k]; a.AboutLeaks() && runtimes.has(s.ID) {
 			a.Runtime.Add(profile.Leak{Bytes: s.LeakedBytes(), Blocks: s.LeakedBlocks()})
 		}
 	}
 	for k, f := range n.self.fields {
 		col, info := n.self.cols[k], &fieldTable[f]
 		leaks := f == fieldLeakedBytes || f == fieldLeakedBlocks
-		if info.whole == nil || (f == fieldLiveBytes || f == fieldLiveBlocks) && a.At != a.last {
+		if info.whole == nil || f.ofMoment() && a.At != a.last {
 			continue
 		}
 		for i, k := range list {
-			s, at := &a.sum.Stacks[k], nodes[i]
-			if leaks && kept.has(s.ID) {
+			s, at := &a.sum.Stacks[k], chains[i]
+			if leaks && runtimes.has(s.ID) {
 				continue
 			}
 			if v := info.whole(s); info.most {
@@ -229,32 +246,32 @@ func (n *nodeSums) addWhole(nodes []int32, list []uint32) {
 }
 
 // addChanges adds changes of stacks.
-func (n *nodeSums) addChanges(nodes []int32, list []recording.Change) {
+func (n *nodeSums) addChanges(chains []int32, list []recording.Change) {
 	for k, f := range n.self.fields {
 		col := n.self.cols[k]
 		switch f {
 		case fieldAllocations:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Allocs
 			}
 		case fieldBytes:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Bytes
 			}
 		case fieldDeallocations:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Frees
 			}
 		case fieldFreedBytes:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].FreedBytes
 			}
 		case fieldTemporary:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Temporary
 			}
 		case fieldCells:
-			for _, at := range nodes {
+			for _, at := range chains {
 				col[at]++
 			}
 		}
@@ -262,20 +279,20 @@ func (n *nodeSums) addChanges(nodes []int32, list []recording.Change) {
 }
 
 // addLive adds what was live at a moment, as those fields.
-func (n *nodeSums) addLive(nodes []int32, list []timetravel.Live, bytes, blocks field) {
+func (n *nodeSums) addLive(chains []int32, list []timetravel.Live, bytes, blocks field) {
 	for k, f := range n.self.fields {
 		col := n.self.cols[k]
 		switch f {
 		case bytes:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Bytes
 			}
 		case blocks:
-			for i, at := range nodes {
+			for i, at := range chains {
 				col[at] += list[i].Blocks
 			}
 		case fieldCells:
-			for _, at := range nodes {
+			for _, at := range chains {
 				col[at]++
 			}
 		}

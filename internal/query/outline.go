@@ -79,10 +79,10 @@ func Draw(ctx context.Context, s *Source, q *Query, shape Shape, trim Trim) (*Ou
 // builder makes outlines of what was counted.
 type builder struct {
 	n     *nodeSums
-	first []uint32          // by node of the forest: as nodeSums.first, of the stacks that end there or below
+	first []uint32          // by chain of the forest: as nodeSums.first, of the stacks that end there or below
 	out   []ownPeak         // requested own peaks
-	self  map[int32][]int32 // by node of the forest: indexes into out for what is at the node,
-	below map[int32][]int32 // and for what is at it or below
+	self  map[int32][]int32 // by chain of the forest: indexes into out for what is at its end,
+	below map[int32][]int32 // and for what is there or below
 }
 
 // ownPeak is the place of an own peak.
@@ -108,7 +108,7 @@ func newBuilder(ctx context.Context, s *Source, q *Query, more ...field) (*build
 	}
 	first := slices.Clone(n.first)
 	for i := len(first) - 1; i > 0; i-- {
-		first[n.parent[i]] = firstOf(first[n.parent[i]], first[i])
+		first[n.above[i]] = firstOf(first[n.above[i]], first[i])
 	}
 	return &builder{n: n, first: first, self: make(map[int32][]int32), below: make(map[int32][]int32)}, nil
 }
@@ -118,9 +118,9 @@ func (b *builder) outline(shape Shape, trim Trim) (*Outline, error) {
 		return b.downwards([]int32{0}, trim)
 	}
 	var list []item
-	for n := range int32(len(b.n.parent)) {
-		if !b.n.self.isZero(n) {
-			list = append(list, item{n, n})
+	for i, c := range b.n.chain {
+		if n := int32(i); b.n.end[c] == n && !b.n.self.isZero(c) {
+			list = append(list, item{c, n})
 		}
 	}
 	return b.upwards(list, false, trim)
@@ -130,7 +130,7 @@ func (b *builder) outline(shape Shape, trim Trim) (*Outline, error) {
 func (b *builder) downwards(from []int32, trim Trim) (*Outline, error) {
 	x := b.explorer(trim, b.n.total)
 	for _, n := range from {
-		x.items = append(x.items, item{n, n})
+		x.items = append(x.items, item{b.n.chain[n], n})
 	}
 	return x.run()
 }
@@ -163,7 +163,8 @@ func (b *builder) stepLimit(list []item) int {
 	return profile.DepthLimit(depths, maxSteps, 100)
 }
 
-// item is a node of the forest whose values count in a branch, and, upwards, where the path from it goes on.
+// item is a chain of the forest whose values count in a branch, and the node that is in the branch: downwards, of the
+// chain; upwards, where the path from it goes on.
 type item struct{ origin, next int32 }
 
 // branch is a node of a tree that may be added to an outline: all of its values are those of items in a row.
@@ -191,6 +192,7 @@ type explorer struct {
 	least   float64 // branches with a smaller rank are left out
 	items   []item
 	sorted  []item  // memory for split
+	ends    []item  // the same
 	count   []int32 // of items, by group; 0 outside of split
 	order   []int32 // memory for split
 	waiting branches
@@ -334,8 +336,8 @@ func (x *explorer) add(at branch) {
 		}
 		group = x.groups[at.group] - 1
 	}
-	o.Parent, o.Group, o.Folded = append(o.Parent, at.parent), append(o.Group, group), append(o.Folded, 0)
-	o.First = append(o.First, x.first(x.items[at.from:at.to]))
+	o.Parent, o.Group, o.Folded = push(o.Parent, at.parent), push(o.Group, group), push(o.Folded, 0)
+	o.First = push(o.First, x.first(x.items[at.from:at.to]))
 	for _, s := range []*Sums{o.Self, o.Total, o.FoldedTotal} {
 		s.grow()
 	}
@@ -380,7 +382,8 @@ func (x *explorer) fold(p *branch) {
 	x.sum(x.out.FoldedTotal, p.parent, x.values, x.items[p.from:p.to])
 }
 
-// split divides the items of a branch into those that end there and the branches below it.
+// split divides the items of a branch into those that end there and the branches below it. The former are valid until
+// the next call.
 func (x *explorer) split(at *branch) (ends []item, parts []branch) {
 	list := x.items[at.from:at.to]
 	start, end := at.from, at.to // of those that go on
@@ -396,13 +399,18 @@ func (x *explorer) split(at *branch) (ends []item, parts []branch) {
 		ends = list[:n]
 		start += int32(n)
 	} else {
-		ends = list
+		f := x.b.n.forest
+		x.ends = x.ends[:0]
 		start = int32(len(x.items))
 		for _, s := range list {
-			for _, n := range x.b.n.below(s.origin) {
-				x.items = append(x.items, item{n, n})
+			if f.isEnd(s.next) {
+				x.ends = append(x.ends, s)
+			}
+			for _, n := range f.below(s.next) {
+				x.items = push(x.items, item{f.chain[n], n})
 			}
 		}
+		ends = x.ends
 		end = int32(len(x.items))
 	}
 	list = x.items[start:end]
@@ -508,15 +516,15 @@ func (b *builder) ownPeaks(list ...*Outline) error {
 	if !a.ownPeaks {
 		return nil
 	}
-	up := make([]int32, len(b.n.parent)) // by node: the nearest node above with a request
-	for n, p := range b.n.parent {
+	up := make([]int32, len(b.n.above)) // by chain: the nearest one above with a request
+	for n, p := range b.n.above {
 		if up[n] = -1; p >= 0 {
 			if up[n] = up[p]; len(b.below[p]) > 0 {
 				up[n] = p
 			}
 		}
 	}
-	p := newPeaks(a, b.n.cells, b.n.nodes, func(n int32) []int32 {
+	p := newPeaks(a, b.n.cells, b.n.ofCell, func(n int32) []int32 {
 		list := slices.Clone(b.self[n])
 		for ; n >= 0; n = up[n] {
 			list = append(list, b.below[n]...)
@@ -614,7 +622,7 @@ func (h branches) before(i, j int) bool {
 }
 
 func (h *branches) push(b branch) {
-	*h = append(*h, b)
+	*h = push(*h, b)
 	for i := len(*h) - 1; i > 0; {
 		up := (i - 1) / 2
 		if !h.before(i, up) {

@@ -15,8 +15,8 @@ type peaks struct {
 	watch
 	a     *ask
 	c     *cells
-	nodes []int32               // of the cells
-	slots func(n int32) []int32 // numbers of the values in which a block at a node counts
+	nodes []int32               // of the cells: chains of a forest, or other numbers
+	slots func(n int32) []int32 // numbers of the values in which a block there counts
 	out   []*uint64             // by that number
 	list  [][]int32             // slots of each cell, once determined
 	sum   int                   // of their lengths

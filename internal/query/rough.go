@@ -39,13 +39,17 @@ type moments struct {
 
 // inAtlas reports whether an atlas has what the metric needs.
 func (m Metric) inAtlas() bool {
-	return metricTable[m].summaries && m != OwnPeak && m != Recycling && !m.OfMappings()
+	return metricTable[m].summaries && m != OwnPeak && m != Kept && m != KeptBlocks && m != Recycling && !m.OfMappings()
 }
 
 // approximate lets the atlas answer, if it can and the question may be answered roughly. Then the ends of the range,
 // and the moment of what is live, are moments of the atlas.
 func (a *ask) approximate() error {
 	c := a.chart.Load()
+	if a.q.Rough > 0 && a.q.wants(Kept, KeptBlocks) && a.choose() == FromSummaries {
+		a.moveToBlocks()
+		return nil
+	}
 	if c == nil || a.q.Rough <= 0 || a.choose() != FromSummaries {
 		return nil
 	}
@@ -125,16 +129,18 @@ func (a *ask) around(cut uint64) (earliest, latest int64) {
 	return blocks.Begin(i), blocks.End(i)
 }
 
-// changeLists pools what changes returns.
+// changeLists pools lists of what an atlas says has changed.
 var changeLists pool[recording.Change]
 
-// changes returns what happened in the range at each stack. Whoever no longer needs the list may put it back.
-func (a *ask) changes() ([]recording.Change, error) {
+// changes returns what happened in the range at each stack, and a function that must be called when nobody needs the
+// list any more.
+func (a *ask) changes() (list []recording.Change, done func(), err error) {
 	if a.moved != nil {
-		return a.moved.AppendChanges(changeLists.get(len(a.moved.Stacks()))[:0], a.moved.from, a.moved.to), nil
+		list = a.moved.AppendChanges(changeLists.get(len(a.moved.Stacks()))[:0], a.moved.from, a.moved.to)
+		return list, func() { changeLists.put(list) }, nil
 	}
 	sum, err := timetravel.Changes(a.ctx, a.Reader, a.From, a.To)
-	return sum.List(), err
+	return sum.List(), func() { timetravel.Release(sum) }, err
 }
 
 // liveThen returns what is live at the query's cut at each stack.

@@ -36,7 +36,9 @@ func BenchmarkRough(b *testing.B) {
 			measure(b, func() error {
 				q, err := newAsk(b.Context(), s, ask(metrics...))
 				if err == nil {
-					_, err = q.changes()
+					var done func()
+					_, done, err = q.changes()
+					done()
 				}
 				if err == nil && q.q.wants(Live) {
 					_, err = q.liveThen()

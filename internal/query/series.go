@@ -222,6 +222,7 @@ func (a *ask) stepsBetweenCuts(out *Series, c *choice) error {
 		for k := range list {
 			c.change(i, &list[k])
 		}
+		timetravel.Release(changes)
 		out.Top[i], _, err = timetravel.PeakBetween(a.ctx, a.Reader, out.Cuts[i-1], out.Cuts[i])
 		if err != nil && !folded(err) { // if folded, only the moment is not known
 			return err

@@ -44,6 +44,8 @@ const (
 	fieldPeakBlocks
 	fieldLeakedBytes
 	fieldLeakedBlocks
+	fieldKeptBytes
+	fieldKeptBlocks
 	fieldMapped
 	fieldMappedPeak
 	fieldMappedResident
@@ -150,6 +152,10 @@ var fieldTable = [fieldCount]fieldInfo{
 		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
 	fieldLeakedBlocks: number(func(v *Values) *uint64 { return &v.LeakedBlocks },
 		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
+	fieldKeptBytes: number(func(v *Values) *uint64 { return &v.KeptBytes },
+		func(s *tally.Stack) uint64 { return s.LeakedBytes() }),
+	fieldKeptBlocks: number(func(v *Values) *uint64 { return &v.KeptBlocks },
+		func(s *tally.Stack) uint64 { return s.LeakedBlocks() }),
 	fieldMapped:         number(func(v *Values) *uint64 { return &v.Mapped }, nil),
 	fieldMappedPeak:     number(func(v *Values) *uint64 { return &v.MappedPeak }, nil),
 	fieldMappedResident: number(func(v *Values) *uint64 { return &v.MappedResident }, nil),
@@ -172,6 +178,8 @@ var fieldsOf = [metricCount][]field{
 	OwnPeak:        {fieldBytes, fieldAllocations, fieldDeallocations, fieldOwnPeak, fieldCells},
 	Leaked:         {fieldLeakedBytes},
 	LeakedBlocks:   {fieldLeakedBlocks},
+	Kept:           {fieldKeptBytes},
+	KeptBlocks:     {fieldKeptBlocks},
 	Temporary:      {fieldTemporary},
 	TemporaryBytes: {fieldTemporaryBytes},
 	ZeroSize:       {fieldZeroSize},
@@ -266,11 +274,19 @@ func (s *Sums) drop(f field) {
 // grow adds a group.
 func (s *Sums) grow() {
 	for k := range s.cols {
-		s.cols[k] = append(s.cols[k], 0)
+		s.cols[k] = push(s.cols[k], 0)
 	}
 	if s.variances != nil {
 		s.variances = append(s.variances, nil)
 	}
+}
+
+// push appends to a list that may become long: append would then grow it by a quarter each time.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 16))
+	}
+	return append(list, v)
 }
 
 // set makes v the values of a group.
@@ -320,6 +336,27 @@ func (s *Sums) addAll(to []int32, o *Sums) {
 			if n >= 0 {
 				s.variances[n] = s.variances[n].Plus(o.variances[i])
 			}
+		}
+	}
+}
+
+// addFrom adds groups of other sums: group from[i] to group to[i].
+func (s *Sums) addFrom(from, to []int32, o *Sums) {
+	for k, f := range s.fields {
+		col, other := s.cols[k], o.cols[k]
+		if fieldTable[f].most {
+			for i, n := range to {
+				col[n] = max(col[n], other[from[i]])
+			}
+			continue
+		}
+		for i, n := range to {
+			col[n] += other[from[i]]
+		}
+	}
+	if s.variances != nil {
+		for i, n := range to {
+			s.variances[n] = s.variances[n].Plus(o.variances[from[i]])
 		}
 	}
 }

@@ -114,10 +114,13 @@ func DrawSandwich(ctx context.Context, s *Source, q *Query, match func(*Group) b
 	counted := make([]bool, len(n.groups))
 	var at []item
 	for node := int32(1); node < int32(len(n.group)); node++ {
-		if g := n.group[node]; matching[g] && cells[node] > 0 {
-			counted[g] = true
-			at = append(at, item{node, 0})
-			selves.add(0, n.self, node)
+		g, c := n.group[node], n.chain[node]
+		if !matching[g] || cells[c] == 0 {
+			continue
+		}
+		if counted[g] = true; n.isEnd(node) {
+			at = append(at, item{c, 0})
+			selves.add(0, n.self, c)
 		}
 	}
 	for i, yes := range counted {
@@ -125,14 +128,14 @@ func DrawSandwich(ctx context.Context, s *Source, q *Query, match func(*Group) b
 			t.Groups = append(t.Groups, n.groups[i])
 		}
 	}
-	outer := n.topmost(matching, func(node int32) bool { return cells[node] > 0 })
+	outer := n.topmost(matching, func(node int32) bool { return cells[n.chain[node]] > 0 })
 	if !n.a.ownPeaks { // else nodes that have nothing of the metrics would be in the trees
 		n.self.drop(fieldCells)
 		n.total.drop(fieldCells)
 	}
 	list := make([]item, len(outer))
 	for i, node := range outer {
-		list[i] = item{node, n.parent[node]}
+		list[i] = item{n.chain[node], n.parent[node]}
 	}
 	if t.Callees, err = b.downwards(outer, trim); err != nil {
 		return nil, err

@@ -35,9 +35,11 @@ func BenchmarkTrees(b *testing.B) {
 		_, err := Draw(ctx, s, q, Down, Trim{Share: .001})
 		return err
 	}
-	for _, m := range []Metric{Allocations, Bytes, FreedBytes, Live, Peak, Temporary} {
+	six := []Metric{Allocations, Bytes, FreedBytes, Live, Peak, Temporary}
+	for _, m := range six {
 		b.Run("range/"+m.String(), ranged(tree, m))
 	}
+	b.Run("range/six", ranged(tree, six...))
 	all := []Metric{Bytes, Allocations, Peak}
 	for _, shape := range []Shape{Down, Up} {
 		for _, nodes := range []int{20_000, 100_000} {

@@ -98,6 +98,9 @@ func questions(r *recording.Reader, n uint64) (list []reply) {
 		add(byStack(changes.List()), err, "changes %d to %d", from, to)
 		bytes, cut, err := timetravel.PeakBetween(ctx, r, from, to)
 		add([2]uint64{bytes, cut}, err, "peak between %d and %d", from, to)
+		kept, err := timetravel.KeptAt(ctx, r, from, to, to+(n-to)/2, nil)
+		sort.Slice(kept, func(i, j int) bool { return kept[i].Stack < kept[j].Stack })
+		add(kept, err, "kept of %d to %d", from, to)
 		levels, err := timetravel.Levels(ctx, r, from, to, 3)
 		add(levels, err, "levels %d to %d", from, to)
 		var series [][]recording.Change

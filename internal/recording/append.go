@@ -24,6 +24,7 @@ type appender struct {
 	end     int64 // of the last whole block
 	seq     uint32
 	sums    summaries
+	far     farWriter
 	count   uint64  // events blocks in the file
 	written uint64  // events in the file
 	lost    uint64  // events that could not be written
@@ -62,6 +63,7 @@ func (a *appender) events(s *block.Sealed) error {
 	a.blocks[len(a.blocks)-1].head = s.Head
 	a.written += s.Head.Events
 	a.latest = s.Head.End
+	a.farSums(s)
 	a.summarise(&s.Head, a.count, s.Stacks)
 	a.count++
 	return a.err
@@ -124,7 +126,7 @@ type endingFile struct {
 // there is no room for it, finish cuts off what is at the file's end.
 func (a *appender) finish(e Ending) error {
 	a.err = nil
-	if a.tables(&pendingTables{}) == nil {
+	if a.tables(&pendingTables{}) == nil && a.endFar() == nil {
 		a.lastFold(e.Tally.Summary())
 	}
 	first := a.err

@@ -115,6 +115,8 @@ func columnName(t blockType, id column.ID) string {
 		name = block.EventColumnNames[id]
 	case blockSummary:
 		name = block.SummaryColumnNames[id]
+	case blockFar:
+		name = block.FarColumnNames[id]
 	default:
 		name = columnNames[t][id]
 	}

@@ -61,7 +61,7 @@
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs,
 // 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges,
-// 27 resident set.
+// 27 resident set, 28 far sums.
 //
 // Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id.
 // What an events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks
@@ -319,6 +319,29 @@
 //
 // Without summaries, or with some of them missing, a file gives the same answers, only more slowly.
 //
+// # Far sums
+//
+// A table of far sums says of the far Frees of up to 16 blocks of events in a row in which block the allocations are.
+// So one knows without decoding what of the blocks that were allocated in some blocks of events is live at a later
+// moment. It comes after these blocks. Its head:
+//
+//	number of the first block of events, counting those of the file from 0; number of the blocks; number of the first
+//	event; events; shift; sums
+//
+// Columns, each with a number for each sum, by rising block of the Frees, falling group, rising stack:
+//
+//	1   zigzag stack id minus the one before (before the first: 0)
+//	2   varint block of the Frees, counting from the table's first one, minus the one before
+//	3   varint groups between that of the Frees' block and that of the allocations' block. A group is 2^shift blocks;
+//	    block 0 is in group 0
+//	4   varint Frees
+//	5   zigzag bytes freed minus what is guessed: Frees times the mean size, rounded down, of the sum before it of that
+//	    stack in the table; 0 if there is none
+//
+// The writer makes shift larger where a table would take too much of the file, and leaves it out if that does not help.
+// The first block of events has no far Frees; a file with no other block needs no table. Older versions of heaptap
+// wrote none.
+//
 // # Merged recordings
 //
 // A file with flag 1 has the sums of several recordings, and no events, summaries and samples. Its process and ending
@@ -342,10 +365,11 @@
 //	for how many ns events were to be kept, 0 for no such bound; how many bytes the file was to take on disk at most, 0
 //	for no such bound
 //
-// A folded block keeps its header and its payload's head. The rest reads as zeros or, if the recorder ended in between,
-// as it was. Only events and summaries that are part of a summary of the next level are folded, and tallies that are
-// followed by another. Before a folded block of events comes a tally block with the statistics of all events up to
-// there. As long as there is no ending, a reader adds the events that follow to it.
+// A folded block keeps its header and its payload's head (far sums only their header). The rest reads as zeros or, if
+// the recorder ended in between, as it was. Only events and summaries that are part of a summary of the next level are
+// folded, the far sums of these events, and tallies that are followed by another. Before a folded block of events comes
+// a tally block with the statistics of all events up to there. As long as there is no ending, a reader adds the events
+// that follow to it.
 //
 // # Index
 //

@@ -19,6 +19,7 @@ type EventBlocks struct {
 	process  *event.Process
 	list     []indexEntry
 	sums     map[uint64][]*indexEntry // summaries, by the number of their first event
+	far      []indexEntry             // tables of far sums
 	folds    map[layer]uint64         // all blocks of a layer below this number are folded
 	fold     foldedHead               // the latest
 	cuts     []uint64                 // within what is folded: where there are answers

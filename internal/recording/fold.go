@@ -124,7 +124,8 @@ func (a *appender) groups(level int, group func(s *block.SummaryHead, next int, 
 	for i := a.fold.until[level]; i < len(a.blocks); i++ {
 		e := &a.blocks[i]
 		switch {
-		case level == 0 && e.typ == blockEvents, level > 0 && e.typ == blockSummary && e.sum.Level == uint64(level):
+		case level == 0 && (e.typ == blockEvents || e.typ == blockFar),
+			level > 0 && e.typ == blockSummary && e.sum.Level == uint64(level):
 			_, n := a.fold.hole(e)
 			size += n
 		case e.typ == blockSummary && e.sum.Level == uint64(level)+1:
@@ -229,6 +230,10 @@ func (a *appender) foldUntil(until [block.Levels + 1]int, counts *tally.Summary)
 		if next > d.until[level] {
 			a.folded(l, next)
 			holes = a.appendLayer(holes, l, d.until[level], next)
+			if far := (layer{typ: blockFar}); level == 0 {
+				a.folded(far, next)
+				holes = a.appendLayer(holes, far, d.until[level], next)
+			}
 		}
 	}
 	if old > 0 {

@@ -90,7 +90,9 @@ const (
 	blockRanges   blockType = 26 // named ranges of memory
 	blockResident blockType = 27 // what the resident set consists of
 
-	lastBlock = blockResident // that this heaptap knows
+	blockFar blockType = 28 // deallocations by block of events of the allocation
+
+	lastBlock = blockFar // that this heaptap knows
 )
 
 func (t blockType) String() string {
@@ -149,6 +151,8 @@ func (t blockType) String() string {
 		return "ranges"
 	case blockResident:
 		return "resident set"
+	case blockFar:
+		return "far sums"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

@@ -28,6 +28,7 @@ const (
 	keptChanges keptPart = iota
 	keptMoves
 	keptTimes
+	keptFar
 )
 
 // keep returns what was kept with that key, or makes it and keeps it. size says how many bytes it takes.

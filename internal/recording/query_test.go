@@ -48,7 +48,8 @@ func (m model) changes(from, to uint64) []recording.Change {
 }
 
 func byStack(list []recording.Change) []recording.Change {
-	list = slices.DeleteFunc(slices.Clone(list), func(c recording.Change) bool { return c.Allocs|c.Frees == 0 })
+	none := func(c recording.Change) bool { return c.Allocs|c.Frees == 0 }
+	list = slices.DeleteFunc(append([]recording.Change{}, list...), none)
 	slices.SortFunc(list, func(a, b recording.Change) int { return cmp.Compare(a.Stack, b.Stack) })
 	return list
 }

@@ -135,6 +135,10 @@ func (r *Reader) load(blocks []indexEntry) {
 			r.events.addSummary(b)
 			continue
 		}
+		if b.typ == blockFar {
+			r.events.far = append(r.events.far, b)
+			continue
+		}
 		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.events.folded(&b) {
 			continue
 		}

@@ -103,7 +103,8 @@ func (n *renamer) block(e *indexEntry) error {
 	case blockInputs:
 		return n.inputs(e)
 	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections,
-		blockResidency, blockTimeline, blockSpreads, blockStackUse, blockPairs:
+		blockResidency, blockTimeline, blockSpreads, blockStackUse, blockPairs,
+		blockFar:
 		return n.copy(e)
 	}
 	return errors.New("this heaptap does not know what names are in it: use a newer one")

@@ -15,6 +15,7 @@ type Variances struct {
 	LeakedBlocks, LeakedBytes float64
 	PeakBlocks, PeakBytes     float64 // live at the peak
 	LiveBlocks, LiveBytes     float64 // live at another moment
+	KeptBlocks, KeptBytes     float64 // allocated in a range and live at that moment
 	ZeroSize, Reallocations   float64
 	Slack                     float64
 }
@@ -64,7 +65,8 @@ func (v *Variances) Plus(o *Variances) *Variances {
 		v.Deallocations + o.Deallocations,
 		v.FreedBytes + o.FreedBytes, v.LeakedBlocks + o.LeakedBlocks, v.LeakedBytes + o.LeakedBytes, v.PeakBlocks +
 			o.PeakBlocks,
-		v.PeakBytes + o.PeakBytes, v.LiveBlocks + o.LiveBlocks, v.LiveBytes + o.LiveBytes, v.ZeroSize + o.ZeroSize,
+		v.PeakBytes + o.PeakBytes, v.LiveBlocks + o.LiveBlocks, v.LiveBytes + o.LiveBytes,
+		v.KeptBlocks + o.KeptBlocks, v.KeptBytes + o.KeptBytes, v.ZeroSize + o.ZeroSize,
 		v.Reallocations + o.Reallocations, v.Slack + o.Slack}
 }
 

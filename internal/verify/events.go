@@ -39,6 +39,7 @@ type events struct {
 	peak    tally.Peak
 
 	summaries *summaries
+	far       *farSums
 	regions   *regions // nil: there are none
 }
 
@@ -61,7 +62,8 @@ func (v *events) read() (*tally.Summary, error) {
 	first := v.count
 	checks := []func(n uint64, e *event.Event){v.ordered, func(_ uint64, e *event.Event) { counted.Add(e) }}
 	if !v.partial {
-		checks = append(checks, v.paired, func(n uint64, e *event.Event) { v.summaries.add(e, n) })
+		checks = append(checks, v.paired, func(n uint64, e *event.Event) { v.summaries.add(e, n) },
+			func(n uint64, e *event.Event) { v.far.add(e, n) })
 		if v.regions != nil {
 			checks = append(checks, v.regions.event)
 		}

@@ -119,6 +119,7 @@ func Recording(f io.ReaderAt, size int64, name string) (*Result, error) {
 	}
 	ev := newEvents(rec, tree, r.check("order"), r.check("pairs"))
 	ev.summaries = newSummaries(rec, r.check("summaries"))
+	ev.far = newFarSums(rec, ev.summaries.check)
 	ev.regions = newRegions(rec, r)
 	counted, err := ev.read()
 	var damage *recording.DamageError
@@ -159,6 +160,7 @@ func (r *Result) numbers(rec *recording.Reader, blocks *file, ev *events, counte
 			blocks.ending.Events, ev.count)
 	}
 	if whole {
+		ev.far.finish()
 		if err := ev.summaries.compare(ev.peak); err != nil {
 			ev.summaries.check.problem("%v", err)
 		}

@@ -114,7 +114,7 @@ async function spoken(page) {
 async function walk(page) {
   await page.getByRole("tree").last().focus();
   const steps = [];
-  for (const key of ["ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp"]) {
+  for (const key of ["ArrowDown", "ArrowUp"]) {
     await page.keyboard.press(key);
     await settled(page);
     steps.push((await spoken(page)).filter(({ role }) => role === "treeitem").at(-1)?.name ?? "");

@@ -448,11 +448,11 @@ func checkFlame(t *testing.T, c commands, v view) {
 	if c.name != "server" {
 		return
 	}
-	// Down twice, over the library frames to the widest function of the program itself, and up again.
-	kit.Same(t, "steps", len(v.Walk), 4)
-	kit.Same(t, "up again", v.Walk[3], root.Name)
-	if m = said.FindStringSubmatch(v.Walk[1]); m == nil {
-		t.Fatalf("the widest function is read out as %q", v.Walk[1])
+	// Down to the widest function of the program itself, since what runs before it is not shown, and up again.
+	kit.Same(t, "steps", len(v.Walk), 2)
+	kit.Same(t, "up again", v.Walk[1], root.Name)
+	if m = said.FindStringSubmatch(v.Walk[0]); m == nil {
+		t.Fatalf("the widest function is read out as %q", v.Walk[0])
 	}
 	widest := a.own()[0]
 	kit.Same(t, m[1], exact(t, m[2]), widest)
@@ -513,8 +513,24 @@ func checkTree(t *testing.T, c commands, v view) {
 			kit.Same(t, column, exact(t, text), a.Total[metric])
 		}
 	}
-	if c.name == "server" {
-		kit.Same(t, v.Rows[1].Name, exact(t, v.Rows[1].Numbers["at the peak total KiB"]), a.own()[0])
+	if c.name != "server" {
+		return
+	}
+	kit.Same(t, v.Rows[1].Name, exact(t, v.Rows[1].Numbers["at the peak total KiB"]), a.own()[0])
+	// Each function is at one place of this tree: there it has all that it allocates, through libraries, too.
+	functions, allocate := c.charged(t, ""), 0
+	for _, row := range v.Rows[1:] { // below all
+		self := exact(t, row.Numbers["at the peak self KiB"])
+		if self == 0 {
+			continue
+		}
+		allocate++
+		if !slices.ContainsFunc(functions, func(f charge) bool { return f.peak == self }) {
+			t.Errorf("%s has %v bytes of its own, and the functions %v", row.Name, self, functions)
+		}
+	}
+	if allocate == 0 {
+		t.Errorf("no row of the tree allocates anything itself: %+v", v.Rows)
 	}
 }
 

@@ -34,6 +34,10 @@ export interface Answers {
   insights: Insights;
   /** which call stacks account for 80 % of the change of live bytes over a range */
   rise: Rise;
+  /** how much of what each part of a range allocated is live later: rows are births */
+  generations: Generations;
+  /** the largest or the oldest blocks that are live at a moment; with block, what became of one */
+  blocks: Blocks | Biography;
   /** of what the resident set consisted */
   memory: Memory;
   /** the largest static and thread-local variables */
@@ -221,6 +225,38 @@ export interface Parameters {
     fold?: boolean;
     limit?: number;
   };
+  generations: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    rows?: number;
+    columns?: number;
+  };
+  blocks: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    at?: string;
+    sort?: string;
+    block?: string;
+    address?: string;
+    skip?: number;
+    limit?: number;
+  };
   memory: {
     at?: string;
   };
@@ -302,6 +338,8 @@ export type MetricName =
   | "own-peak"
   | "leaked"
   | "leaked-blocks"
+  | "kept"
+  | "kept-blocks"
   | "temporary"
   | "temporary-bytes"
   | "zero-size"
@@ -324,6 +362,7 @@ export type MetricName =
 
 /** The fields that hold texts, outside of tables. In others, a text is a large integer. */
 export const textFields: ReadonlySet<string> = new Set([
+  "address",
   "align",
   "arch",
   "args",
@@ -397,6 +436,97 @@ export interface AboutColumns {
   folded: Flags;
   merged: Flags;
   lacks: Lists<LackColumns>;
+}
+
+export interface Biography {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  forms: BlockFormColumns;
+  asked: number;
+  earlier: boolean;
+  later: boolean;
+  before: BlockColumns;
+  after: BlockColumns;
+  below: Block | null;
+  above: Block | null;
+}
+
+export interface Block {
+  number: number;
+  event: number;
+  born_ns: number;
+  size: number;
+  usable: number | null;
+  address?: string;
+  thread: Thread;
+  call: string;
+  sampled?: boolean;
+  stack: number;
+}
+
+export interface BlockColumns {
+  rows: number;
+  number: Numbers;
+  event: Numbers;
+  born_ns: Numbers;
+  size: Numbers;
+  usable: Numbers;
+  address: Texts;
+  thread: ThreadColumns;
+  call: Texts;
+  sampled: Flags;
+  stack: PathColumn;
+}
+
+export interface BlockEndColumns {
+  rows: number;
+  time_ns: Numbers;
+  event: Numbers;
+  thread: ThreadColumns;
+  call: Texts;
+  realloc: Flags;
+  stack: PathColumn;
+}
+
+export interface BlockFormColumns {
+  rows: number;
+  number: Numbers;
+  event: Numbers;
+  born_ns: Numbers;
+  size: Numbers;
+  usable: Numbers;
+  address: Texts;
+  thread: ThreadColumns;
+  call: Texts;
+  sampled: Flags;
+  stack: PathColumn;
+  end: Shared<BlockEndColumns>;
+}
+
+export interface Blocks {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  at_ns: number;
+  blocks: BlockColumns;
+  more: number;
 }
 
 export interface Bounds {
@@ -556,6 +686,35 @@ export interface FrameColumns {
   inlined: Flags;
   address: Texts;
   offset: Texts;
+}
+
+export interface GenerationColumns {
+  rows: number;
+  from_ns: Numbers;
+  to_ns: Numbers;
+  from_events: Numbers;
+  to_events: Numbers;
+  kept_bytes: Lists<Numbers>;
+  kept_blocks: Lists<Numbers>;
+}
+
+export interface Generations {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  moments_ns: Numbers;
+  events: Numbers;
+  rows: GenerationColumns;
+  kept_bytes: Numbers;
+  kept_blocks: Numbers;
 }
 
 export interface Globals {

@@ -3,6 +3,7 @@ import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/s
 import { Actions } from "./actions.ts";
 import type { About, Progress, Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
+import { clockOf, type Clock } from "./model/clock.ts";
 import type { QuestionName, Values } from "./model/commands.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
 import { Follower, type Task } from "./model/follower.ts";
@@ -65,6 +66,11 @@ export class App {
     const { recording } = this.#place.value;
     const runs = this.runs.shown.value?.value;
     return recording !== undefined && runs ? find(runs, recording) : undefined;
+  }
+
+  /** How moments are written. */
+  get clock(): Clock {
+    return clockOf(this.chosen?.recording.durationNs || 1e9, this.#place.value.zoom);
   }
 
   get place(): ReadonlySignal<Place> {

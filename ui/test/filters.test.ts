@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { commandOf, diffCommandOf, type Values } from "../src/model/commands.ts";
 import type { Recording, Run } from "../src/model/answers.ts";
+import { clockOf } from "../src/model/clock.ts";
 import { charactersIn, filtersOf, literally, words, wrongIn } from "../src/model/filters.ts";
 import { placeOf, type Place } from "../src/model/place.ts";
 import { pathOf } from "../src/net/ask.ts";
 
+const clock = clockOf(2e9, undefined);
 const place: Place = {
   ...placeOf("2"),
   from: "1s",
@@ -24,12 +26,15 @@ test("filters are parameters", () => {
 });
 
 test("each word can be removed", () => {
-  const list = words(place);
+  const list = words(place, clock);
   assert.deepEqual(
     list.map(({ kind, value }) => `${kind} ${value}`),
-    ["time 1s – end", "live at 1.234s", "thread worker-*", "ignore a", "ignore b", "size 1k..", "below main › f"],
+    [
+      ...["time 1.000 s – end", "live at 1.235 s", "thread worker-*", "ignore a", "ignore b", "size 1k.."],
+      "below main › f",
+    ],
   );
-  for (const { without } of list) assert.equal(words(without).length, list.length - 1);
+  for (const { without } of list) assert.equal(words(without, clock).length, list.length - 1);
   assert.deepEqual(list[3]?.without.ignore, ["^b$"]);
 });
 
@@ -42,7 +47,7 @@ test("several of a filter are asked together, and each is a word", () => {
   const run = { path: "r.htap", recordings: [{}] } as Run;
   const flags = "--focus f --focus '^g\\(int\\)$' --focus lib,so --hide a --hide b";
   assert.equal(commandOf(run, {} as Recording, "top", filters as Values), `heaptap top ${flags} r.htap`);
-  const list = words(several);
+  const list = words(several, clock);
   assert.deepEqual(list.map(({ kind, value }) => `${kind} ${value}`), [
     "focus f", "focus g(int)", "focus lib,so", "hide a", "hide b",
   ]);
@@ -50,16 +55,18 @@ test("several of a filter are asked together, and each is a word", () => {
 });
 
 test("of two ranges, each can be removed, and the other one stays", () => {
-  const two = { ...placeOf("2"), from: "3s", to: "4s", from2: "1s", to2: "2.0001234s" };
-  const [b, a] = words(two);
-  assert.deepEqual([b?.kind, b?.value, a?.kind, a?.value], ["time B", "3s – 4s", "time A", "1s – 2.000s"]);
-  assert.deepEqual(words(a?.without ?? two).map(({ kind, value }) => `${kind} ${value}`), ["time 3s – 4s"]);
-  assert.deepEqual(words(b?.without ?? two).map(({ kind, value }) => `${kind} ${value}`), ["time 1s – 2.000s"]);
+  const two = { ...placeOf("2"), from: "1.5s", to: "1.9s", from2: "1s", to2: "1.2s" };
+  const texts = (at: Place) => words(at, clock).map(({ kind, value }) => `${kind} ${value}`);
+  assert.deepEqual(texts(two), [`time B ${clock.range("1.5s", "1.9s")}`, `time A ${clock.range("1s", "1.2s")}`]);
+  const [b, a] = words(two, clock);
+  assert.deepEqual(texts(a?.without ?? two), [`time ${clock.range("1.5s", "1.9s")}`]);
+  assert.deepEqual(texts(b?.without ?? two), [`time ${clock.range("1s", "1.2s")}`]);
 });
 
 test("a word that has no effect on a page says so", () => {
   const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
-  const idle = (page: Place["page"]) => words({ ...edited, page }).flatMap(({ kind, idle }) => (idle ? [kind] : []));
+  const idle = (page: Place["page"]) =>
+    words({ ...edited, page }, clock).flatMap(({ kind, idle }) => (idle ? [kind] : []));
   assert.deepEqual([idle("flame"), idle("tree")], [[], []]);
   assert.deepEqual(idle("table"), ["recursion collapsed", "below"]);
 });

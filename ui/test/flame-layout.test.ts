@@ -314,8 +314,8 @@ test("another answer shows the same part, or its nearest caller if that is gone"
 });
 
 test("what shows the whole goes on to, where a frame that was as wide is narrower", () => {
-  const tree = treeFrom([{ frames: [2, 3], value: 100 }]);
-  const other = treeFrom([{ frames: [2, 3], value: 90 }, { frames: [4], value: 10 }]);
+  const tree = treeFrom([{ frames: [2, 3], bytes: 100 }]);
+  const other = treeFrom([{ frames: [2, 3], bytes: 90 }, { frames: [4], bytes: 10 }]);
   const whole = { left: 0, right: 1, top: 0 };
   assert.deepEqual(viewOf(markOf(whole, layOut(tree, "size"), tree.parent), layOut(other, "size")), whole);
 });

@@ -11,6 +11,7 @@ import { transformsOf } from "../src/model/flame/transforms.ts";
 import { Pattern } from "../src/model/flame/search.ts";
 import { pathTo, treeOf } from "../src/model/flame/tree.ts";
 import { whole } from "../src/model/flame/view.ts";
+import { clockOf } from "../src/model/clock.ts";
 import { words } from "../src/model/filters.ts";
 import { conflicts, frameActions } from "../src/model/keys.ts";
 import { formatPlace, parsePlace, placeOf } from "../src/model/place.ts";
@@ -34,7 +35,7 @@ test("every edit is in the address, and comes back as it was", () => {
     for (const edit of edits) assert.deepEqual(parseEdit(formatEdit(edit)), edit);
     const place = { ...placeOf("1"), collapse: edits.map(formatEdit) };
     assert.deepEqual(parsePlace(formatPlace(place).slice(1)).collapse, place.collapse);
-    const list = words(place);
+    const list = words(place, clockOf(1e9, undefined));
     assert.equal(list.length, 4);
     list.forEach(({ without }, n) => {
       assert.deepEqual(without.collapse, place.collapse.filter((_, m) => m !== n), "each is undone by itself");

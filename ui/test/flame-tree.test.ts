@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyEdits, type NumberedEdits } from "../src/model/flame/edits.ts";
 import { fold } from "../src/model/flame/fold.ts";
-import { own, runFrame } from "../src/model/flame/frames.ts";
+import { library, own, runFrame, start } from "../src/model/flame/frames.ts";
 import { change, childrenOf, difference, graft, keysOf, nodeAt, pathTo, treeOf } from "../src/model/flame/tree.ts";
 import { flat, numbers, randomStacks, stacksOf, treeFrom, type Stack } from "./flame-model.ts";
 
@@ -137,6 +137,23 @@ test("library frames that hang together become one, which counts their levels, a
       assert.deepEqual(flat(got), rows(stacks, model((c) => c !== caller)), `seed ${seed}: opened below ${caller}`);
     }
   }
+});
+
+test("what runs before main is not shown, and counts for its callers", () => {
+  const [_start, early, main, new_, f] = [10, 11, 12, 13, 14];
+  const kinds = new Uint8Array(20).fill(own);
+  kinds[_start] = start;
+  kinds[early] = kinds[new_] = library;
+  const tree = treeFrom([
+    { frames: [_start, _start, main, new_, f], bytes: 5 },
+    { frames: [_start, early, new_], bytes: 3 },
+    { frames: [_start], bytes: 1 },
+  ]);
+  const folded = fold(tree, kinds, new Set());
+  const below = [[`${main},${new_}`, 5], [`${main},${new_},${f}`, 5]] as const;
+  const want = [["", 9], [`${main}`, 5], ...below, [`${runFrame}`, 3]] as const;
+  assert.deepEqual(flat(folded.tree), new Map(want));
+  assert.equal(folded.within[folded.tree.frame.indexOf(runFrame)], 2);
 });
 
 test("a difference has both totals of each path, and is as wide as what moved", () => {

@@ -33,7 +33,7 @@ test("groups are named as the API names them in below", () => {
       ["/src/json.c", "json.c", "/src/json.c"],
       ["event/7", "event/7", ""],
       ["(no region)", "(no region)", ""],
-      ["(no call stack)", "(no call stack)", ""],
+      ["(no call stack)", "libraries alone, or unknown", ""],
       ["(outside of any file)", "unknown function", ""],
     ],
   );

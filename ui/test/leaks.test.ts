@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Frame } from "../src/model/group.ts";
-import { curvePath, endOf, suppresses, suppressionOf, whyEmpty } from "../src/model/leaks.ts";
+import type { Frame, Group } from "../src/model/group.ts";
+import {
+  curveOf,
+  curvePath,
+  endOf,
+  growthsOf,
+  suppresses,
+  suppressionOf,
+  whyEmpty,
+  type Suspect,
+} from "../src/model/leaks.ts";
 import { home } from "../src/model/place.ts";
 
 const app = "/bin/app";
@@ -46,6 +55,39 @@ test("patterns match as those of --suppressions do", () => {
   for (const [pattern, text] of no) {
     assert.ok(!suppresses(`leak:${pattern}`, [frame(text, { module: "" })]), `${pattern} not in ${text}`);
   }
+});
+
+test("what kept growing: call stacks of a function are one, and leaks come before what was freed", () => {
+  const suspect = (name: string, perSecond: number, end: number, leaked: number, key: number): Suspect => {
+    const group = { key, headline: frame(name) } as unknown as Group;
+    return { group, begin: 1, end, perSecond, steadiness: perSecond > 50 ? 1 : 0.8, leaked };
+  };
+  const list = [
+    suspect("buffer", 300, 0, 0, 1), // freed when the program ended
+    suspect("cache", 200, 2000, 0, 2), // freed after the range
+    suspect("leak", 20, 150, 150, 3),
+    suspect("leak", 60, 450, 450, 4),
+    suspect("few", 100, 10, 10, 5), // nearly all was freed
+  ];
+  const found = growthsOf(list, 10);
+  assert.deepEqual(
+    found.map(({ group, fate, perSecond, end, leaked, stacks }) => {
+      return [group.headline?.name, fate, perSecond, end, leaked, stacks.map((one) => one.group.key)];
+    }),
+    [
+      ["leak", "never freed", 80, 600, 600, [4, 3]],
+      ["cache", "freed later", 200, 2000, 0, [2]],
+      ["buffer", "freed in the end", 300, 0, 0, [1]],
+      ["few", "freed in the end", 100, 10, 10, [5]],
+    ],
+  );
+  assert.equal(found[0]?.begin, 2);
+  assert.equal(found[0]?.steadiness, (1 * 60 + 0.8 * 20) / 80);
+  assert.equal(new Set(found.map(({ key }) => key)).size, found.length);
+
+  const live = new Map([[3, Float64Array.of(1, 2)], [4, Float64Array.of(0, 5)], [1, Float64Array.of(9, 0)]]);
+  const curves = found.map((one) => curveOf(one, { times: Float64Array.of(0, 1), live }));
+  assert.deepEqual(curves.map((curve) => curve && [...curve]), [[1, 7], undefined, [9, 0], undefined]);
 });
 
 test("a curve fills its picture", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOf, hindrance, metrics, whyNot } from "../src/model/metrics.ts";
+import { atOf, hindrance, metricAt, metricGroups, metrics, metricsAt, whyNot } from "../src/model/metrics.ts";
 import { placeOf } from "../src/model/place.ts";
 
 const place = placeOf("1");
@@ -23,6 +23,25 @@ test("a moment goes with live bytes and blocks only", () => {
   assert.deepEqual(atOf({ at: "1s" }, ["peak", "bytes"]), {});
   assert.deepEqual(atOf({ at: "1s" }, ["peak", "live-blocks"]), { at: "1s" });
   assert.deepEqual(atOf({ at: undefined }, ["live"]), {});
+});
+
+test("what was live counts: at the peak, or in a range at its end, unless the reader has chosen", () => {
+  const at = (metric: string[], range = {}) => [metricAt({ metric }, range), metricsAt({ metric }, range, ["bytes"])];
+  assert.deepEqual(at([]), ["peak", ["peak", "bytes"]]);
+  assert.deepEqual(at([], { from: "1s" }), ["live", ["live", "bytes"]]);
+  assert.deepEqual(at([], { to: "1s" }), ["live", ["live", "bytes"]]);
+  assert.deepEqual(at(["bytes"], { to: "1s" }), ["bytes", ["bytes", "live"]]);
+  assert.deepEqual(at(["leaked", "bytes", "leaked", "nonsense"]), ["leaked", ["leaked", "bytes"]]);
+});
+
+test("metrics are listed once, in groups, each with a line that says what it counts", () => {
+  const titles = metricGroups.map(({ title }) => title);
+  assert.deepEqual(titles.slice(0, 3), ["At a moment", "Over the range", "Rates and counts"]);
+  assert.equal(new Set(metrics.map(({ name }) => name)).size, metrics.length);
+  for (const { label, about } of metrics) {
+    assert.ok(about.length > 5 && about.length <= 72 && about !== label, label);
+    assert.ok(!/[.]$|^[A-Z]/.test(about), about);
+  }
 });
 
 test("headings of columns are short", () => {

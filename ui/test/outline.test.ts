@@ -4,7 +4,10 @@ import type { GroupColumns, NodeColumns } from "../src/api.ts";
 import { Texts } from "../src/columns.ts";
 import { Outline, pathOf, treeInPlace, treeOf, type Line, type Look, type TreeNode } from "../src/model/outline.ts";
 
-/** A tree from an outline: "name value kind folded" in lines, indented by two blanks for each level. */
+/**
+ * A tree from an outline: "name value kind folded" in lines, indented by two blanks for each level. What a node has
+ * besides its children is its self, unless children were left out.
+ */
 function tree(text: string, below?: TreeNode): TreeNode {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const fields = lines.map((line) => line.trim().split(" "));
@@ -19,8 +22,11 @@ function tree(text: string, below?: TreeNode): TreeNode {
   } as unknown as GroupColumns;
   const parent = depths.map((depth, i) => (depth === 0 ? -1 : depths.lastIndexOf(depth - 1, i)));
   const total = { peak: Float64Array.from(column(1), Number) };
+  const self = { peak: total.peak.slice() };
+  parent.forEach((at, i) => at >= 0 && (self.peak[at]! -= total.peak[i]!));
+  column(3).forEach((n, i) => Number(n) > 0 && (self.peak[i] = 0));
   const nodes: NodeColumns = {
-    rows: lines.length, parent: Float64Array.from(parent), total, self: total, first: new Float64Array(lines.length),
+    rows: lines.length, parent: Float64Array.from(parent), total, self, first: new Float64Array(lines.length),
     group: { row: Int32Array.from(lines, (_, i) => (i === 0 ? -1 : i)), of },
     folded: Float64Array.from(column(3), (n) => Number(n)),
   };
@@ -83,6 +89,32 @@ test("frames of libraries are folded, and counted", () => {
   assert.deepEqual(shown(new Outline(foreign, { ...all, fold: true }).lines()), ["1/0 qsort within 1"]);
   const nothing = tree("all 9\n  malloc 9 wrapper");
   assert.deepEqual(shown(new Outline(nothing, { ...all, fold: true }).lines()), ["1/0 malloc"]);
+  // What libraries allocate before main counts for the root alone.
+  const early = tree("all 9\n  _dl_start_user 2 library\n    init 2 library\n  main 7 own");
+  const outline = new Outline(early, { ...all, fold: true });
+  assert.deepEqual(shown(outline.lines()), ["1/0 main"]);
+  assert.deepEqual(outline.below(early).self, [2]);
+});
+
+test("what folded frames allocate counts for the row above them, so that a row is the sum of what is below it", () => {
+  const values = (look: Look, text = program) => {
+    const outline = new Outline(tree(text), look);
+    return outline.lines().map(({ node, kind, total, self }) => {
+      return `${kind === "rest" ? "rest" : node.group?.function} ${total.join()} ${self.join()}`;
+    });
+  };
+  assert.deepEqual(values({ ...all, fold: true }), [
+    "main 100 0", "run 90 5", "grow 40 40", "free_list 15 15", "parse 30 30", "log 10 0", "rest 10 NaN",
+  ]);
+  // A library function that is in a row has its own self.
+  const twice = "all 9\n  main 9 own\n    sort 5 library\n      less 4 own\n    less 4 own";
+  assert.deepEqual(values({ ...all, fold: true }, twice), ["main 9 0", "sort 5 1", "less 4 4", "less 4 4"]);
+  // Values that do not add up are not made up.
+  const { length } = values({ ...all, fold: true, adds: [false] });
+  assert.equal(length, 7);
+  assert.equal(values({ ...all, fold: true, adds: [false] })[1], "run 90 5"); // from one place
+  assert.equal(values({ ...all, fold: true, adds: [false] }).at(-1), "rest NaN NaN");
+  assert.deepEqual(values({ ...all, fold: true, adds: [false] }, "all 9\n  f 9 own\n    g 3 library"), ["f 9 NaN"]);
 });
 
 test("a folded frame is shown if the same function would stand twice below its caller", () => {

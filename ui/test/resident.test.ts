@@ -20,8 +20,11 @@ import {
   type PartOf,
   type Resident,
 } from "../src/model/resident.ts";
+import { Clock } from "../src/model/clock.ts";
 import { residentChangeTask, residentOfMemory } from "../src/net/resident.ts";
 import { columns } from "./encode.mjs";
+
+const clock = new Clock({ begin: 0, end: 3e9 });
 
 /** Numbers from 0 to 1, the same in every run. */
 function random(seed: number): () => number {
@@ -35,7 +38,7 @@ function random(seed: number): () => number {
 test("the moment of the resident set: the cursor in the range, else the end of the range", () => {
   const run = { begin: 0, end: 10e9, peak: 4e9, marks: new Map() };
   const show = (at: string | undefined, range: { from?: string; to?: string }) => {
-    const { title, at: asked } = residentMoment(at, range, run);
+    const { title, at: asked } = residentMoment(at, range, run, clock);
     return [title, asked];
   };
   assert.deepEqual(show(undefined, {}), ["at its most", undefined]);
@@ -48,14 +51,14 @@ test("the moment of the resident set: the cursor in the range, else the end of t
   assert.deepEqual(show("0.5s", { from: "1s" }), ["at the end of the range, 10.000 s", "end"]);
   assert.deepEqual(show("11s", { from: "1s" }), ["at 11.000 s", "11s"]); // a run that goes on
   assert.deepEqual(show("a mark", { from: "1s" }), ["at a mark", "a mark"]);
-  assert.equal(readAt(965_400_000, undefined), "read at 0.965 s");
-  assert.equal(readAt(965_400_000, 965_100_000), "read at 0.965 s");
-  assert.equal(readAt(965_400_000, 970_000_000), "read at 0.965 s, 4.60 ms earlier");
+  assert.equal(readAt(965_400_000, undefined, clock), "read at 0.965 s");
+  assert.equal(readAt(965_400_000, 965_100_000, clock), "read at 0.965 s");
+  assert.equal(readAt(965_400_000, 970_000_000, clock), "read at 0.965 s, 4.60 ms earlier");
   const range = { begin: 0.97e9, end: 2e9 };
-  assert.equal(readAt(965_400_000, 970_000_000, range), "read at 0.965 s, 4.60 ms earlier: outside the range");
-  assert.equal(readAt(2.5e9, 2e9, range), "read at 2.500 s, 500 ms later: outside the range");
-  assert.equal(readAt(1.5e9, 2e9, range), "read at 1.500 s, 500 ms earlier");
-  assert.equal(readAt(1.5e9, Infinity, range), "read at 1.500 s"); // of a run that goes on
+  assert.equal(readAt(965_400_000, 970_000_000, clock, range), "read at 0.965 s, 4.60 ms earlier: outside the range");
+  assert.equal(readAt(2.5e9, 2e9, clock, range), "read at 2.500 s, 500 ms later: outside the range");
+  assert.equal(readAt(1.5e9, 2e9, clock, range), "read at 1.500 s, 500 ms earlier");
+  assert.equal(readAt(1.5e9, Infinity, clock, range), "read at 1.500 s"); // of a run that goes on
 });
 
 test("parts of the resident set lead to what they consist of", () => {
@@ -228,11 +231,11 @@ test("a resident set that was read once near a range does not say what changed",
   assert.match(changeInWords({ begin: once, end: once }), /^Resident memory was read only once near this range/);
   assert.ok(!restMatters({ begin: once, end: once }));
   assert.equal(
-    readings({ begin: once, end: once }, { begin: 1e9, end: 2e9 }),
+    readings({ begin: once, end: once }, { begin: 1e9, end: 2e9 }, clock),
     "Read at 5.000 s (4.00 s later: outside the range).",
   );
   const change = { begin: setAt(1.2, {}), end: setAt(2.0, {}) };
-  assert.equal(readings(change, { begin: 1e9, end: 2e9 }), "Read at 1.200 s (200 ms later) and at 2.000 s.");
+  assert.equal(readings(change, { begin: 1e9, end: 2e9 }, clock), "Read at 1.200 s (200 ms later) and at 2.000 s.");
 });
 
 test("the readings nearest to both ends are asked for", async () => {

@@ -62,7 +62,9 @@ class Answer {
   }
 }
 
-const units = { peak: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count" };
+const units = {
+  peak: "bytes", live: "bytes", leaked: "bytes", bytes: "bytes", "leaked-blocks": "count", allocations: "count",
+};
 function head(a, metrics) {
   const text = (list) => ({ text: list.map((t) => a.text(t)) });
   const of = { name: text(metrics), unit: text(metrics.map((m) => units[m] ?? "count")), sums: { flag: 1 } };
@@ -82,7 +84,8 @@ function top(query) {
   const [skip, limit] = ["skip", "limit"].map((name) => Number(query.get(name) ?? 0));
   const value = (i, m) => (m === "leaked" ? i * 1000 : (all - i) * 1000);
   const sort = query.get("sort") ?? metrics[0];
-  const found = Array.from({ length: all }, (_, i) => i).filter((i) => `f${i}`.includes(query.get("match") ?? ""));
+  const part = query.get("focus") === "nothing" ? "nothing" : (query.get("match") ?? "");
+  const found = Array.from({ length: all }, (_, i) => i).filter((i) => `f${i}`.includes(part));
   found.sort((x, y) => value(y, sort) - value(x, sort));
   const rows = found.slice(skip, skip + limit);
   const table = {
@@ -114,6 +117,7 @@ function tree(query) {
     return a.envelope({ ...answer, groups, self: {}, totals: {}, callers, callees });
   }
   const below = query.getAll("below");
+  if (query.get("focus") === "nothing") return a.envelope({ ...answer, nodes: nodes(a, metrics, [["", 0, 0]]) });
   const list = below.length > 0
     ? [["", 0, 300], ["late", 1, 300]]
     : [["", 0, 1000], ["main", 1, 1000], ["hot", 2, 700], ["inner", 3, 700], ["leaf", 4, 600], ["cold", 2, 300, 4]];
@@ -216,6 +220,12 @@ const shows = (page, want) =>
     const got = await names(page, want.length);
     return got.join() === want.join() || got;
   });
+/** What the right side explains: the names of its path. */
+const picks = (page, want) =>
+  until(`${want} is picked`, () => {
+    const got = new URL(page.url()).searchParams.getAll("picked").join(" < ");
+    return got === want || got;
+  });
 const isAt = (page, want) => until(want, async () => (await current(page)) === want || current(page));
 
 const tests = {
@@ -289,6 +299,7 @@ const tests = {
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
     await shows(page, ["f0", "callers", "caller", "callees", "callee", "other", "f1"]);
+    await picks(page, "f0");
     assert.ok(asked.some((url) => url.includes(`of=${encodeURIComponent("^f0$")}`)), asked.join("\n"));
     await picture(page, "table");
     await page.keyboard.press("Shift+F10");
@@ -300,6 +311,10 @@ const tests = {
     assert.equal(await page.evaluate(() => document.activeElement.role), "treegrid");
     await page.keyboard.press("ArrowLeft");
     await shows(page, ["f0", "f1"]);
+    await page.locator("[role=row][data-row] .grid-turn").nth(2).click();
+    await shows(page, ["f0", "f1", "f2", "callers"]);
+    await picks(page, "f2");
+    await page.locator("[role=row][data-row] .grid-turn").nth(2).click();
     await page.getByText("f1", { exact: true }).click({ button: "right" });
     await item("Charge f1 to its callers").click();
     await until("the filter", () => new URL(page.url()).searchParams.get("hide") === "^f1$" || page.url());
@@ -377,6 +392,31 @@ const tests = {
     await shows(page, ["f0", "f1"]);
   },
 
+  async "where nothing is selected, buttons lead back"() {
+    for (const name of ["table", "tree"]) {
+      const page = await open(`page=${name}`);
+      await page.goto(`${origin}/?recording=a&page=${name}&from=1s&focus=nothing&metric=bytes`);
+      const ways = page.getByRole("main").locator(".state button");
+      await until("all ways", async () => {
+        const got = (await ways.allTextContents()).join();
+        return got === "Show live at the peak,Clear the range,Remove the filters" || got;
+      });
+      await picture(page, `empty-${name}`);
+      await ways.filter({ hasText: "filters" }).click();
+      await page.locator("[role=row][data-row]").first().waitFor();
+      const { searchParams: now } = new URL(page.url());
+      assert.deepEqual([now.get("focus"), now.get("from"), now.get("metric")], [null, "1s", "bytes"]);
+    }
+  },
+
+  async "in a range, what was live at its end counts first, on every page"() {
+    for (const name of ["table", "tree"]) {
+      const page = await open(`page=${name}&from=1s&to=2s`);
+      await page.getByRole("columnheader", { name: "live total" }).waitFor();
+      assert.equal(await page.getByRole("columnheader", { name: "at the peak" }).count(), 0);
+    }
+  },
+
   async "rows stay while the next answer is on its way, and it can be cancelled"() {
     const page = await open("page=table");
     const before = await page.locator("[role=row][data-row]").first().boundingBox();
@@ -397,13 +437,13 @@ const tests = {
     await page.keyboard.press("h");
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold"]);
     await isAt(page, "leaf");
-    const picked = () => new URL(page.url()).searchParams.getAll("picked").join();
-    await until("the path is picked", () => picked() === "main,hot,inner,leaf" || picked());
+    await picks(page, "main < hot < inner < leaf");
     await picture(page, "tree");
     await page.getByText("cold", { exact: true }).click();
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("ArrowRight");
     await shows(page, ["all", "main", "hot", "inner", "leaf", "cold", "late"]);
+    await picks(page, "main < cold");
     const url = asked.find((one) => /below=cold.*a\.cc/.test(one));
     const below = new URLSearchParams(url?.split("?")[1]).getAll("below");
     assert.deepEqual(below, ["main", "cold"].map((name) => `${name} /src/a.cc:7 /bin/server`));
@@ -416,9 +456,8 @@ const tests = {
     await page.getByText(folded).click();
     await shows(page, ["app::load(int)", "operator new(unsigned long)", "app::load(int)", "main", "app::save()"]);
     await page.getByText("97.7 KiB per second").waitFor();
-    const picked = () => new URL(page.url()).searchParams.getAll("picked").join(" < ");
     const path = "main < app::load(int) < operator new(unsigned long)";
-    await until("it is explained", () => picked() === path || picked());
+    await picks(page, path);
     await picture(page, "leaks");
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("Home");
@@ -426,9 +465,10 @@ const tests = {
     const at = await button.boundingBox();
     await button.click();
     const menu = await page.getByRole("menu").boundingBox();
-    assert.ok(Math.abs(menu.x - at.x) < 8 && menu.y < at.y + 40 && menu.y + menu.height > at.y, JSON.stringify({ at, menu }));
+    const beside = Math.abs(menu.x - at.x) < 8 && menu.y < at.y + 40 && menu.y + menu.height > at.y;
+    assert.ok(beside, JSON.stringify({ at, menu }));
     const titles = await page.getByRole("menuitem").allTextContents();
-    assert.match(titles.join("; "), /^Open in the flame graph; Open the source; .*Copy the call stack.*Suppress it here$/);
+    assert.match(titles.join("; "), /^Open in the flame graph; Open the source; .*Copy the call stack.*Suppress it/);
     await page.keyboard.press("Escape");
     await page.keyboard.press("Shift+F10");
     await page.keyboard.type("copy a s");
@@ -441,6 +481,14 @@ const tests = {
     await page.getByText("1.91 MiB in 2,000,000 blocks at 1 call stack").waitFor();
     await page.getByRole("button", { name: "show again" }).click();
     await until("both are back", async () => (await names(page, 9)).includes("app::load(int)"));
+    // Whichever row is opened, in whichever view, it is the one that is explained.
+    await page.locator("[role=row][data-row] .grid-turn").last().click();
+    await picks(page, "main < app::save() < operator new(unsigned long)");
+    await page.getByRole("button", { name: "by growth" }).click();
+    const first = page.locator("[role=row][data-row] .grid-turn").first();
+    while ((await first.textContent()) !== "▸") await first.click();
+    await first.click();
+    await picks(page, path);
   },
 
   async "nothing is wider than the page, in three widths and two themes"() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOver, columnsOf, liveAt, nearestStep, spanOf, topOf } from "../src/model/timeline.ts";
+import { allocatedOver, changeOver, columnsOf, liveAt, nearestStep, spanOf, topOf } from "../src/model/timeline.ts";
 import type { Axis, Steps } from "../src/model/timeline.ts";
 import { drag, dragged, grip, hit, peakNear, pointerFor, settled } from "../src/model/timeline-drag.ts";
 import {
@@ -94,6 +94,16 @@ test("a column has the extremes of its steps, of no other, and no step is lost",
   }
 });
 
+test("what was allocated over a range is the sum of its steps", () => {
+  const steps = stepsFrom({ span: { begin: 0, end: 10 * s }, steps: 10, live: () => 1 });
+  steps.timesNs.forEach((_, i) => (steps.bytes[i] = i === 0 ? 0 : 100 * i));
+  steps.exact.fill(1);
+  assert.deepEqual(allocatedOver(steps, { begin: 1.9 * s, end: 4.1 * s }), { bytes: 700, seconds: 2, exact: true });
+  steps.exact[4] = 0;
+  assert.equal(allocatedOver(steps, { begin: 2 * s, end: 4 * s }).exact, false);
+  assert.deepEqual(allocatedOver(steps, { begin: 2 * s, end: 2 * s }), { bytes: 0, seconds: 0, exact: true });
+});
+
 test("a peak of a nanosecond is as high as it was, at any zoom", () => {
   const steps = stepsFrom({ span: { begin: 0, end: 2400 * s }, steps: 1364, live: () => 100 });
   const i = 700;
@@ -139,9 +149,7 @@ test("moments are written as precisely as a pixel is wide", () => {
   }
   assert.deepEqual([change(0), change(434_110_464), change(-2048)], ["±0 B", "+414 MiB", "−2.00 KiB"]);
   assert.deepEqual([64e6, 1.29e9, 5e8, 0].map(shortRate), ["61 MiB/s", "1.2 GiB/s", "477 MiB/s", "0 B/s"]);
-  const axis = { span: { begin: 0, end: 2460 * s }, width: 1364 };
-  const texts = rangeTexts({ begin: 724 * s, end: 1170 * s }, 434_110_464, axis, "");
-  assert.deepEqual(texts, ["12:04 – 19:30 · +414 MiB", "+414 MiB"]);
+  assert.deepEqual(rangeTexts("12:04 – 19:30", 434_110_464, "A"), ["A 12:04 – 19:30 · +414 MiB", "A +414 MiB"]);
 });
 
 test("ticks of an axis of time differ, ascend, and have room", () => {

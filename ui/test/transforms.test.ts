@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FrameColumns } from "../src/api.ts";
 import { PathColumn, Paths, Texts } from "../src/columns.ts";
+import { clockOf } from "../src/model/clock.ts";
 import { filtersOf, words } from "../src/model/filters.ts";
 import { Group } from "../src/model/group.ts";
 import { formatPlace, parsePlace, placeOf, type Place } from "../src/model/place.ts";
@@ -18,17 +19,19 @@ function one(list: readonly Transform[], id: string): Transform {
   return list.find((t) => t.id === id) ?? assert.fail(id);
 }
 
+const clock = clockOf(1e9, undefined);
+
 test("each transform is one word, in the address, that is undone by itself", () => {
   const list = transformsOf(subject);
   assert.deepEqual(list.map(({ id }) => id), ids);
   let place: Place = { ...placeOf("1"), page: "flame" };
   for (const transform of list) {
-    const before = words(place).length;
+    const before = words(place, clock).length;
     place = { ...place, ...changeOf(place, transform) };
-    assert.equal(words(place).length, before + 1, transform.id);
+    assert.equal(words(place, clock).length, before + 1, transform.id);
     assert.deepEqual(parsePlace(formatPlace(place).slice(1)), place);
   }
-  for (const { without } of words(place)) assert.equal(words(without).length, ids.length - 1);
+  for (const { without } of words(place, clock)) assert.equal(words(without, clock).length, ids.length - 1);
 });
 
 test("one more focus narrows, and another thread takes the place of the one before", () => {

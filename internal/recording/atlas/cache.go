@@ -10,7 +10,6 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -159,11 +158,14 @@ func (o *Options) identity(r *recording.Reader) ([]byte, error) {
 
 // encode makes a file of contents.
 func encode(magic string, id, raw []byte) []byte {
-	c := codecs()
 	b := append([]byte(magic), id...)
 	b = append(b, 0, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(raw)))
-	b = c.EncodeAll(raw, b)
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // an option is wrong
+	}
+	b = e.EncodeAll(raw, b)
 	binary.LittleEndian.PutUint32(b[headLength-4:], crc32.Checksum(b[headLength:], castagnoli))
 	return b
 }
@@ -180,27 +182,14 @@ func decode(b []byte, magic string, id []byte) ([]byte, error) {
 	if length > maxContents {
 		return nil, errFile
 	}
-	raw, err := codecs().DecodeAll(b[headLength+4:], nil)
+	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxContents), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		panic(err) // an option is wrong
+	}
+	defer d.Close() // one that is kept for the next file keeps the contents of this one
+	raw, err := d.DecodeAll(b[headLength+4:], nil)
 	if err == nil && uint64(len(raw)) != uint64(length) {
 		err = errFile
 	}
 	return raw, err
 }
-
-// codec packs and unpacks contents.
-type codec struct {
-	*zstd.Encoder
-	*zstd.Decoder
-}
-
-var codecs = sync.OnceValue(func() codec {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		panic(err) // an option is wrong
-	}
-	d, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxContents), zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		panic(err)
-	}
-	return codec{e, d}
-})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -69,6 +70,32 @@ func TestCache(t *testing.T) {
 	}
 	if _, built := load(t, nil, readers[0], Options{}); !built {
 		t.Error("without a cache, an atlas was found")
+	}
+}
+
+// TestMemory: an atlas takes the memory that it says, and nothing of its file stays.
+func TestMemory(t *testing.T) {
+	c, _ := newCache(t)
+	p := newProgram(t, 2, recording.Options{})
+	p.seldom = true
+	p.run(100_000)
+	r := p.finish()
+	*p = program{}
+	live := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	load(t, c, r, Options{Steps: 500}) // what is made once is there
+	for range 2 {
+		before := live()
+		a, built := load(t, c, r, Options{})
+		if kept := live() - before; kept > a.Size()*9/8 {
+			t.Errorf("built %v: it takes %d bytes, and says %d", built, kept, a.Size())
+		}
+		runtime.KeepAlive(a)
 	}
 }
 

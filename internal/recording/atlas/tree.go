@@ -15,12 +15,17 @@ type Node struct {
 	PC     uint32
 	Parent int32 // index of its parent; -1: it is a root
 	Ranks        // of the stacks at it and below it
-	Stack  bool  // it is itself one of the stacks: the first of its ranks
 }
 
 // Tree returns the nodes of the calling-context tree, parents first. Stacks that are not in the recording's tree have
 // no node.
 func (a *Atlas) Tree() []Node { return a.tree }
+
+// IsStack reports whether a node is itself one of the stacks: the first of its ranks. Below every node without children
+// is one.
+func (a *Atlas) IsStack(node int) bool {
+	return node+1 == len(a.tree) || a.tree[node+1].First > a.tree[node].First
+}
 
 // arrange returns stacks in the order of the tree, and the tree.
 func arrange(nodes *recording.Table[event.Node], stacks []uint32) (order []uint32, tree []Node) {
@@ -63,7 +68,7 @@ func arrange(nodes *recording.Table[event.Node], stacks []uint32) (order []uint3
 	parent := int32(-1) // in tree
 	for at := list[0].child; at != 0; {
 		n := &list[at]
-		tree = append(tree, Node{PC: n.PC, Parent: parent, Ranks: Ranks{First: uint32(len(order))}, Stack: n.isStack})
+		tree = append(tree, Node{PC: n.PC, Parent: parent, Ranks: Ranks{First: uint32(len(order))}})
 		if n.isStack {
 			order = append(order, n.id)
 		}

@@ -47,6 +47,7 @@ type Encoder struct {
 	distances  []byte   // of addresses
 	births     []uint64 // addresses of the block's allocations, 0: ended; if they are kept
 	slack      slackTable
+	farSums    farSums
 }
 
 type stackState struct {

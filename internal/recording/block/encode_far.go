@@ -57,6 +57,13 @@ func (x *Encoder) far(t *threadColumnsOf, e *event.Event, b *event.Block) {
 		c[colFarAddr-perThread] = binary.AppendUvarint(c[colFarAddr-perThread], column.Zigzag(int64(b.Addr-t.lastFar)))
 		t.lastFar = b.Addr
 	}
+	if b.Ref < x.Head.FirstAlloc {
+		frees, bytes := uint64(1), b.Size
+		if e != nil {
+			frees, bytes = e.Weight()
+		}
+		x.farSums.add(local, b.Ref, x.Head.FirstAlloc, frees, bytes)
+	}
 }
 
 // allocFields says which of the rare fields a classAlloc or classFree event has.

@@ -20,6 +20,7 @@ type Sealed struct {
 	Stacks  []tally.Local
 	far     []byte // distances of addresses
 	Births  []uint64
+	Far     FarTable // of the deallocations of what earlier blocks have allocated; without its first block
 }
 
 // Seal counts the block, moves it into s and begins the next one, in the memory that s had.
@@ -50,6 +51,10 @@ func (x *Encoder) Seal(s *Sealed) {
 	x.distances, s.far = s.far, x.distances
 	x.births, s.Births = s.Births[:0], x.births
 	s.Stacks = x.block.Close(int64(x.last)*Quantum, Quantum, s.Stacks)
+	x.farSums.seal(h, &s.Far)
+	for i := range s.Far.List {
+		s.Far.List[i].Stack = s.Stacks[s.Far.List[i].Stack].ID
+	}
 	x.nextEvent += h.Events
 	x.begin()
 }

@@ -2,6 +2,7 @@ package timetravel
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -82,10 +83,19 @@ func haveAnswers(r *recording.Reader, cuts ...uint64) error {
 	return nil
 }
 
+// sums pools what Changes returns: megabytes that a question needs for a moment.
+var sums = sync.Pool{New: func() any { return new(recording.Changes) }}
+
+// Release gives changes back that nobody uses any more.
+func Release(c *recording.Changes) {
+	c.Reset()
+	sums.Put(c)
+}
+
 // Changes returns what happened between two cuts at each call stack. With an error come the changes that could be read,
-// which may be none.
+// which may be none. Whoever no longer needs them may Release them.
 func Changes(ctx context.Context, r *recording.Reader, from, to uint64) (*recording.Changes, error) {
-	sum := &recording.Changes{}
+	sum := sums.Get().(*recording.Changes)
 	if err := haveAnswers(r, from, to); err != nil {
 		return sum, err
 	}

@@ -36,6 +36,7 @@ func LiveAt(ctx context.Context, r *recording.Reader, cut uint64) ([]Live, error
 	// If the end is nearer, count back from it: there the statistics of the whole recording say what is live.
 	if r.Complete() && first == 0 && cut > last/2 && r.Health().LostEvents == 0 && sum.Totals.Events == last {
 		after, err := Changes(ctx, r, cut, last)
+		defer Release(after)
 		if err != nil {
 			return nil, err
 		}
@@ -50,6 +51,7 @@ func LiveAt(ctx context.Context, r *recording.Reader, cut uint64) ([]Live, error
 		return list, nil
 	}
 	before, err := Changes(ctx, r, 0, cut)
+	defer Release(before)
 	for _, c := range before.List() {
 		if c.Allocs != c.Frees || c.Bytes != c.FreedBytes {
 			list = append(list, Live{c.Stack, c.Allocs - c.Frees, c.Bytes - c.FreedBytes})
@@ -114,4 +116,29 @@ func History(ctx context.Context, r *recording.Reader, ref uint64) (born, died *
 		return died == nil
 	})
 	return born, died, bornAt, diedAt, err
+}
+
+// LevelAt returns what is live at a cut in all.
+func LevelAt(r *recording.Reader, cut uint64) (bytes, count uint64, err error) {
+	if err := haveAnswers(r, cut); err != nil {
+		return 0, 0, err
+	}
+	blocks := r.EventBlocks()
+	i := min(blocks.At(cut), blocks.Len()-1)
+	if i < 0 {
+		return 0, 0, nil
+	}
+	h := blocks.Head(i)
+	bytes, count = uint64(h.Live), uint64(h.LiveCount)
+	if cut <= h.FirstEvent {
+		return bytes, count, nil
+	}
+	p := part{block: i, to: min(cut-h.FirstEvent, h.Events)}
+	p.whole = p.to == h.Events
+	list, err := p.changes(blocks)
+	for _, c := range list {
+		bytes += c.Bytes - c.FreedBytes
+		count += c.Allocs - c.Frees
+	}
+	return bytes, count, err
 }

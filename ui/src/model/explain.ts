@@ -1,6 +1,5 @@
 // Why live memory rose or fell over a range: a waterfall that adds up.
 import { percent, plural, size } from "./format.ts";
-import type { Span } from "./time.ts";
 
 /** A function in its source. */
 export interface Code {
@@ -124,16 +123,6 @@ export function riseTitle(rise: Rise | undefined, ranged: boolean, merged = fals
   if (!rise) return "Explain this rise";
   if (Math.abs(rise.end - rise.begin) <= flatChange * Math.max(rise.begin, rise.end)) return "What changed";
   return rise.end < rise.begin ? "Explain this fall" : "Explain this rise";
-}
-
-/** A span to the millisecond: start – 0.965 s. */
-export function spanInWords({ begin, end }: Span): string {
-  return `${begin <= 0 ? "start" : moment(begin)} – ${moment(end)}`;
-}
-
-/** A moment to the millisecond: 0.965 s. */
-export function moment(ns: number): string {
-  return `${(ns / 1e9).toFixed(3)} s`;
 }
 
 /** Why the rise of a range is not known of a recording that has only sums. */

@@ -1,5 +1,6 @@
 // What of a place says which events count, as parameters of questions and as words that can be removed.
 import type { Parameters } from "../api.ts";
+import type { Clock } from "./clock.ts";
 import { parseEdit, wordsOf } from "./flame/edits.ts";
 import type { Place } from "./place.ts";
 import { timeText, type Span } from "./time.ts";
@@ -76,24 +77,20 @@ export interface Word {
 export const treePages: readonly Place["page"][] = ["flame", "tree"];
 
 /** All filters in force, in the order in which they are listed. */
-export function words(place: Place): Word[] {
+export function words(place: Place, clock: Clock): Word[] {
   const found: Word[] = [];
   const add = (kind: string, value: string, without: Place, idle = false) =>
     void found.push({ kind, value, idle, without });
   const noTree = !treePages.includes(place.page);
   if (place.from !== undefined || place.to !== undefined) {
-    const value = `${shortTime(place.from ?? "start")} – ${shortTime(place.to ?? "end")}`;
     const compared = place.from2 !== undefined || place.to2 !== undefined;
     // Without it, what it was compared with is what is selected.
     const without = { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
-    add(compared ? "time B" : "time", value, without);
-    if (compared) {
-      const other = `${shortTime(place.from2 ?? "start")} – ${shortTime(place.to2 ?? "end")}`;
-      add("time A", other, { ...place, from2: undefined, to2: undefined });
-    }
+    add(compared ? "time B" : "time", clock.range(place.from, place.to), without);
+    if (compared) add("time A", clock.range(place.from2, place.to2), { ...place, from2: undefined, to2: undefined });
   }
   if (place.at !== undefined) {
-    add("live at", shortTime(place.at), { ...place, at: undefined });
+    add("live at", clock.text(place.at), { ...place, at: undefined });
   }
   for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
     place[name].forEach((text, i) => {
@@ -111,11 +108,6 @@ export function words(place: Place): Word[] {
     add("below", place.below.join(" › "), { ...place, below: [] }, noTree);
   }
   return found;
-}
-
-/** A time in seconds to its millisecond: a filter that was drawn has nanoseconds, which nobody reads. */
-export function shortTime(text: string): string {
-  return text.replace(/^(\d+\.\d{3})\d+s$/, "$1s");
 }
 
 /** A pattern that matches one name only, as that name. */

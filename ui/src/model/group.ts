@@ -128,7 +128,7 @@ export class Group {
 
   /** What is shown of it: the function, or what it is a group of. */
   get name(): string {
-    if (this.unknown) return this.text;
+    if (this.unknown) return this.by === "stack" || /^region/.test(this.by) ? this.text : foldedAway;
     switch (this.by) {
       case "stack":
         return this.headline?.name ?? "(no call stack)";
@@ -205,6 +205,9 @@ export class Group {
     return name === "" ? undefined : literally(name);
   }
 }
+
+/** The name of what has no frame but those that are folded away, or none at all. */
+export const foldedAway = "libraries alone, or unknown";
 
 /** The groups of a table. */
 export function groupsOf(columns: GroupColumns, frames: FrameColumns | undefined): Group[] {

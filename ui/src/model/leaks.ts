@@ -1,7 +1,7 @@
 // Leaks: what was never freed, what keeps growing, and the suppressions of what is known.
 import type { Leaks, Timeline, Top } from "../api.ts";
 import { filtersOf } from "./filters.ts";
-import { groupsOf, type Frame, type Group } from "./group.ts";
+import { groupsOf, hash, type Frame, type Group } from "./group.ts";
 import { base } from "./names.ts";
 import type { Place } from "./place.ts";
 import { sheetOf, type Sheet } from "./table.ts";
@@ -14,13 +14,51 @@ export interface Suspect {
   perSecond: number;
   /** From 0 to 1. */
   steadiness: number;
+  /** Bytes that were never freed. */
+  leaked: number;
+}
+
+/** A function at whose call stacks live bytes kept rising: what all of them have together. */
+export interface Growth extends Suspect {
+  key: number;
+  /** What becomes of what it allocated: most of it was never freed, or was freed after the range, or within it. */
+  fate: "never freed" | "freed later" | "freed in the end";
+  /** Its call stacks, that with most growth first. `group` is the first one's. */
+  stacks: Suspect[];
+}
+
+const fates: readonly Growth["fate"][] = ["never freed", "freed later", "freed in the end"];
+
+/**
+ * Joins call stacks of the same function. What leaks comes first, then what was freed after the range, then what was
+ * freed within it; of each, the fastest first.
+ * @param seconds how long the range is
+ */
+export function growthsOf(suspects: readonly Suspect[], seconds: number): Growth[] {
+  const by = new Map<number, Suspect[]>();
+  for (const one of suspects) {
+    const key = one.group.headline ? hash(`${one.group.headline.id}\n${one.group.headline.module}`) : one.group.key;
+    by.set(key, [...(by.get(key) ?? []), one]);
+  }
+  const all = [...by].map(([key, found]): Growth => {
+    const stacks = found.toSorted((a, b) => b.perSecond - a.perSecond);
+    const sum = (of: (one: Suspect) => number) => stacks.reduce((sum, one) => sum + of(one), 0);
+    const [begin, end, leaked] = [sum((one) => one.begin), sum((one) => one.end), sum((one) => one.leaked)];
+    const perSecond = sum((one) => one.perSecond);
+    const steadiness = sum((one) => one.steadiness * one.perSecond) / perSecond;
+    // A few blocks that are left of many are no leak of this size.
+    const most = (bytes: number) => 2 * bytes >= perSecond * seconds;
+    const fate = most(leaked) ? "never freed" : most(end) ? "freed later" : "freed in the end";
+    return { key, group: stacks[0]!.group, begin, end, leaked, perSecond, steadiness, fate, stacks };
+  });
+  return all.sort((a, b) => fates.indexOf(a.fate) - fates.indexOf(b.fate) || b.perSecond - a.perSecond);
 }
 
 export interface LeakAnswer {
   /** By call stack. */
   sheet: Sheet;
-  /** Undefined: not known yet. */
-  suspects: Suspect[] | undefined;
+  /** What kept growing; undefined: not known yet. */
+  growing: Growth[] | undefined;
   /** What the runtime keeps for itself: no leak, and in no row. */
   runtime: { bytes: number; blocks: number };
   /** The range that the answer is about, in nanoseconds. */
@@ -35,7 +73,7 @@ export function leakedOf(answer: Top): LeakAnswer {
   const { range, runtime } = answer;
   return {
     sheet: sheetOf(answer),
-    suspects: undefined,
+    growing: undefined,
     runtime: { bytes: runtime?.bytes ?? 0, blocks: runtime?.count ?? 0 },
     begin: range.begin_ns,
     end: range.begin_ns + range.span_ns,
@@ -45,15 +83,17 @@ export function leakedOf(answer: Top): LeakAnswer {
 
 export function leaksOf(answer: Leaks): LeakAnswer {
   const { suspects: s } = answer;
-  const groups = groupsOf(s.group, answer.frames);
-  const suspects = groups.map((group, i) => ({
+  const leaks = leakedOf({ ...answer, by: "stack" });
+  const leaked = new Map(leaks.sheet.groups.map(({ key }, row) => [key, leaks.sheet.total["leaked"]?.[row] || 0]));
+  const suspects = groupsOf(s.group, answer.frames).map((group, i) => ({
     group,
     begin: s.begin_bytes[i] || 0,
     end: s.end_bytes[i] || 0,
     perSecond: s.bytes_per_second[i] || 0,
     steadiness: s.confidence[i] || 0,
+    leaked: leaked.get(group.key) ?? 0,
   }));
-  return { ...leakedOf({ ...answer, by: "stack" }), suspects: suspects.sort((a, b) => b.perSecond - a.perSecond) };
+  return { ...leaks, growing: growthsOf(suspects, (leaks.end - leaks.begin) / 1e9) };
 }
 
 /** The moment up to which live bytes are looked at, in words. */
@@ -66,7 +106,7 @@ export function whyEmpty(place: Place, growth: boolean): { why: string; command?
   const { from, to, ...others } = filtersOf(place);
   const ranged = from !== undefined || to !== undefined;
   const filtered = Object.keys(others).length > 0;
-  if (growth) return { why: `No call stack's live bytes rose steadily, up to ${endOf(place)}.` };
+  if (growth) return { why: `No function's live bytes rose steadily, up to ${endOf(place)}.` };
   if (filtered) return { why: "Everything that was allocated in this selection was freed: nothing of it leaked." };
   if (ranged) return { why: "Everything that was allocated in this range was freed later: nothing of it leaked." };
   return {
@@ -91,6 +131,12 @@ export function curvesOf(timeline: Timeline): Curves {
     if (group) live.set(group.key, bytes.of.slice(bytes.start(i), bytes.end(i)));
   }
   return { times: timeline.times_ns, live };
+}
+
+/** The curve of what kept growing: the sum of its call stacks' curves; undefined: none of them has one. */
+export function curveOf({ stacks }: Growth, { live }: Curves): Float64Array | undefined {
+  const found = stacks.flatMap(({ group }) => live.get(group.key) ?? []);
+  return found[0]?.map((_, i) => found.reduce((sum, values) => sum + (values[i] ?? 0), 0));
 }
 
 /** A curve as the path of a picture of 100 x 100, from the origin; empty if there is nothing to draw. */

@@ -10,6 +10,8 @@ export interface Metric {
   /** In the heading of a column. */
   short: string;
   unit: Unit;
+  /** What is counted, in a line. */
+  about: string;
   /** The values of parts add up to that of the whole. */
   adds: boolean;
 }
@@ -37,41 +39,58 @@ const shorts: Partial<Record<MetricName, string>> = {
   "mapped-resident": "mapped, resident",
 };
 
-export const metrics: readonly Metric[] = [
-  metric("peak", "live at the peak", "bytes"),
-  metric("peak-blocks", "blocks at the peak", "count"),
-  metric("live", "live at the end of the range", "bytes"),
-  metric("live-blocks", "blocks live at the end of the range", "count"),
-  metric("leaked", "never freed", "bytes"),
-  metric("leaked-blocks", "blocks never freed", "count"),
-  metric("bytes", "allocated", "bytes"),
-  metric("allocations", "allocations", "count"),
-  metric("freed", "freed", "bytes"),
-  metric("deallocations", "deallocations", "count"),
-  metric("temporary", "temporary allocations", "count"),
-  metric("temporary-bytes", "temporary bytes", "bytes"),
-  metric("own-peak", "own peak", "bytes", false),
-  metric("churn", "allocated per second", "rate"),
-  metric("reallocations", "reallocations", "count"),
-  metric("copied", "copied by reallocations", "bytes"),
-  metric("slack", "slack", "bytes"),
-  metric("zero-size", "allocations of 0 bytes", "count"),
-  metric("min-size", "smallest allocation", "bytes", false),
-  metric("mean-size", "mean allocation", "bytes", false),
-  metric("max-size", "largest allocation", "bytes", false),
-  metric("min-lifetime", "shortest lifetime", "time", false),
-  metric("mean-lifetime", "mean lifetime", "time", false),
-  metric("max-lifetime", "longest lifetime", "time", false),
-  metric("recycling", "allocated over own peak", "ratio", false),
-  metric("time", "time since the allocation before", "time"),
-  metric("depth", "deepest call stack", "count", false),
-  metric("mapped", "mapped by the program", "bytes"),
-  metric("mapped-peak", "mapped when most were", "bytes"),
-  metric("mapped-resident", "mapped, in the largest resident set", "bytes"),
+/** How metrics are listed: groups with headings. */
+export const metricGroups: readonly { title: string; metrics: readonly Metric[] }[] = [
+  group("At a moment", [
+    metric("peak", "live at the peak", "bytes", "not yet freed when the process had most bytes live"),
+    metric("peak-blocks", "blocks at the peak", "count", "how many blocks were live then"),
+    metric("live", "live at the end of the range", "bytes", "not yet freed then, or at the moment that is chosen"),
+    metric("live-blocks", "blocks live at the end of the range", "count", "how many blocks were live then"),
+    metric("own-peak", "own peak", "bytes", "the most that each row had live at once, at its own time", false),
+  ]),
+  group("Over the range", [
+    metric("bytes", "allocated", "bytes", "all that was requested, freed or not"),
+    metric("freed", "freed", "bytes", "of blocks that were freed, whenever allocated"),
+    metric("leaked", "never freed", "bytes", "allocated in the range, and still live when the recording ends"),
+    metric("leaked-blocks", "blocks never freed", "count", "how many are still live when it ends"),
+    metric("temporary-bytes", "temporary bytes", "bytes", "of blocks that were freed before the thread's next one"),
+    metric("copied", "copied by reallocations", "bytes", "what was moved to make blocks larger or smaller"),
+    metric("slack", "slack", "bytes", "what the allocator gave beyond what was asked for"),
+  ]),
+  group("Rates and counts", [
+    metric("allocations", "allocations", "count", "how many blocks were allocated"),
+    metric("deallocations", "deallocations", "count", "how many blocks were freed"),
+    metric("temporary", "temporary allocations", "count", "freed before the thread's next allocation"),
+    metric("reallocations", "reallocations", "count", "allocations that changed the size of a block"),
+    metric("zero-size", "allocations of 0 bytes", "count", "they take memory, too"),
+    metric("churn", "allocated per second", "rate", "bytes allocated, divided by the length of the range"),
+    metric("recycling", "allocated over own peak", "ratio", "how often the same memory could have been reused", false),
+  ]),
+  group("Sizes and times of blocks", [
+    metric("min-size", "smallest allocation", "bytes", "its size", false),
+    metric("mean-size", "mean allocation", "bytes", "bytes divided by allocations", false),
+    metric("max-size", "largest allocation", "bytes", "its size", false),
+    metric("min-lifetime", "shortest lifetime", "time", "of blocks that were freed", false),
+    metric("mean-lifetime", "mean lifetime", "time", "of blocks that were freed", false),
+    metric("max-lifetime", "longest lifetime", "time", "of blocks that were freed", false),
+    metric("time", "time since the allocation before", "time", "what the same thread did meanwhile, in sum"),
+    metric("depth", "deepest call stack", "count", "in frames, inlined functions not counted", false),
+  ]),
+  group("Mapped by the program itself", [
+    metric("mapped", "mapped by the program", "bytes", "by mmap, brk and the like, without the allocator's"),
+    metric("mapped-peak", "mapped when most were", "bytes", "what was mapped at that moment"),
+    metric("mapped-resident", "mapped, in the largest resident set", "bytes", "what of it was in memory then"),
+  ]),
 ];
 
-function metric(name: MetricName, label: string, unit: Unit, adds = true): Metric {
-  return { name, label, short: shorts[name] ?? label, unit, adds };
+export const metrics: readonly Metric[] = metricGroups.flatMap((one) => one.metrics);
+
+function group(title: string, metrics: readonly Metric[]) {
+  return { title, metrics };
+}
+
+function metric(name: MetricName, label: string, unit: Unit, about: string, adds = true): Metric {
+  return { name, label, short: shorts[name] ?? label, unit, about, adds };
 }
 
 const byName = new Map<string, Metric>(metrics.map((m) => [m.name, m]));
@@ -79,6 +98,31 @@ const byName = new Map<string, Metric>(metrics.map((m) => [m.name, m]));
 /** The metric of a name; undefined: there is none. */
 export function metricOf(name: string): Metric | undefined {
   return byName.get(name);
+}
+
+/** A range of time, as questions take it. */
+export interface Times {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export function isRange({ from, to }: Times): boolean {
+  return from !== undefined || to !== undefined;
+}
+
+/**
+ * The metric that counts first, on every page: the one that the reader has chosen. Without one, it is what was live at
+ * the peak; in a range, at its end: what was live at the highest moment is mostly from before the range.
+ * @param range the selected range, which is not yet in the place while the reader drags
+ */
+export function metricAt({ metric }: Pick<Place, "metric">, range: Times): string {
+  return metric[0] ?? (isRange(range) ? "live" : "peak");
+}
+
+/** The metrics of a page's columns: those that the reader has chosen; of less than two, also the page's own. */
+export function metricsAt(place: Pick<Place, "metric">, range: Times, others: readonly MetricName[]): MetricName[] {
+  const all = [...place.metric, ...(place.metric.length > 1 ? [] : [metricAt({ metric: [] }, range), ...others])];
+  return [...new Set(all.flatMap((name) => metricOf(name)?.name ?? []))];
 }
 
 /** What is stored of the whole run only, by call stack: what the program mapped itself. */

@@ -91,6 +91,8 @@ export interface Look {
   parts: ReadonlyMap<number, TreeNode>;
   /** Whether frames of libraries are folded. */
   fold: boolean;
+  /** By metric, whether values add up; undefined: those of all do. */
+  adds?: readonly boolean[];
 }
 
 /** A row of a tree. */
@@ -102,6 +104,10 @@ export interface Line {
   indent: number;
   /** What this row is: a node, or what a node does not show. */
   kind: "node" | "rest";
+  /** By metric: of a node its total, of a rest what its node has besides all rows below it. */
+  total: readonly number[];
+  /** By metric: what a node allocates itself and through folded frames that are in no row. Of a rest, not known. */
+  self: readonly number[];
   /** Folded frames between its parent and it, and below it where nothing else is. */
   via: number;
   within: number;
@@ -116,6 +122,8 @@ interface Below {
   list: { node: TreeNode; via: number }[];
   within: number;
   rest: number;
+  /** By metric: the node's own self and that of the folded nodes. So self and rows below add up to its total. */
+  self: readonly number[];
 }
 
 /** The most indented lines are still readable. */
@@ -141,7 +149,8 @@ export class Outline {
       const deeper = Math.min(mostIndent, below.list.length + (below.rest > 0 ? 1 : 0) > 1 ? indent + 1 : indent);
       if (below.rest > 0) {
         const line = { key: hash("(rest)", node.key), node, level, indent: deeper, kind: "rest" as const };
-        todo.push({ ...line, via: 0, within: 0, open: undefined, rest: below.rest });
+        const [total, self] = [this.#remainder(node, below), node.self.map(() => NaN)];
+        todo.push({ ...line, total, self, via: 0, within: 0, open: undefined, rest: below.rest });
       }
       for (let i = below.list.length - 1; i >= 0; i--) {
         const child = below.list[i];
@@ -149,7 +158,8 @@ export class Outline {
         const inner = this.below(child.node);
         const open = inner.list.length + inner.rest > 0 ? this.look.open.has(child.node.key) : undefined;
         const line = { key: child.node.key, node: child.node, level, indent: deeper, kind: "node" as const };
-        todo.push({ ...line, via: child.via, within: inner.within, open, rest: 0 });
+        const { total } = child.node;
+        todo.push({ ...line, total, self: inner.self, via: child.via, within: inner.within, open, rest: 0 });
       }
     };
     push(this.root, level, indent);
@@ -168,7 +178,7 @@ export class Outline {
     const known = this.#below.get(node);
     if (known) return known;
     const { children, folded } = part(node, this.look);
-    const below: Below = { list: [], within: 0, rest: folded };
+    const below: Below = { list: [], within: 0, rest: folded, self: node.self };
     this.#below.set(node, below);
     if (!this.look.fold) {
       below.list = children.map((child) => ({ node: child, via: 0 }));
@@ -188,7 +198,7 @@ export class Outline {
     children.forEach((child, i) => {
       const found = through[i];
       const twice = found?.list.some((one) => (seen.get(one.node.group?.text ?? "") ?? 0) > 1);
-      const nothingElse = node === this.root && found?.list.length === 0;
+      const nothingElse = node === this.root && found?.list.length === 0 && child.group?.kind !== "start";
       if (!found || twice || nothingElse) {
         below.list.push({ node: child, via: 0 });
         return;
@@ -196,8 +206,25 @@ export class Outline {
       if (found.list.length === 0) below.within += found.within;
       below.list.push(...found.list);
       below.rest += found.rest;
+      below.self = this.#sum(below.self, found.self);
     });
     return below;
+  }
+
+  /** Sums by metric; of values that do not add up, one is known only where the other one is nothing. */
+  #sum(a: readonly number[], b: readonly number[]): number[] {
+    const { adds } = this.look;
+    return a.map((x, i) => (!b[i] ? x : (adds?.[i] ?? true) ? x + (b[i] ?? NaN) : x === 0 ? (b[i] ?? NaN) : NaN));
+  }
+
+  /** What a node has besides its self and the nodes that are shown below it. */
+  #remainder(node: TreeNode, { list, self }: Below): number[] {
+    const { adds } = this.look;
+    return node.total.map((total, i) => {
+      if (!(adds?.[i] ?? true)) return NaN;
+      const known = list.reduce((sum, child) => sum + (child.node.total[i] ?? NaN), self[i] ?? NaN);
+      return Math.max(0, total - known);
+    });
   }
 
   #folds(node: TreeNode): boolean {
@@ -207,7 +234,7 @@ export class Outline {
 
   /** What is reached from a folded node by folded ones only. */
   #through(node: TreeNode): Below {
-    const found: Below = { list: [], within: 0, rest: 0 };
+    const found: Below = { list: [], within: 0, rest: 0, self: node.self.map(() => 0) };
     const todo = [{ node, via: 0 }];
     for (let one = todo.pop(); one; one = todo.pop()) {
       if (!this.#folds(one.node)) {
@@ -216,6 +243,7 @@ export class Outline {
       }
       const counted = one.node.group?.kind === "start" ? 0 : 1;
       found.within += counted;
+      found.self = this.#sum(found.self, one.node.self);
       const { children, folded } = part(one.node, this.look);
       found.rest += folded;
       for (let i = children.length - 1; i >= 0; i--) {

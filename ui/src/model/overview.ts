@@ -4,8 +4,8 @@ import type { Code } from "./explain.ts";
 import type { Filters } from "./filters.ts";
 import { count, duration, exactSize, percent, shortCount, size } from "./format.ts";
 import type { Action } from "./keys.ts";
-import { metricOf } from "./metrics.ts";
-import { pageNames, placeOf, type Place } from "./place.ts";
+import { isRange, metricAt, metricOf, type Times } from "./metrics.ts";
+import { home, pageNames, placeOf, type Place } from "./place.ts";
 import { rows, type Node, type Row } from "./tree.ts";
 
 const inOverview = { section: "Overview", page: "overview" } as const;
@@ -20,6 +20,8 @@ export const overviewActions: readonly Action[] = [
 export interface Part {
   text: string;
   exact?: string;
+  /** Of a moment, which is written as all moments of the run are. */
+  atNs?: number;
 }
 
 /** Something that stands out. */
@@ -47,8 +49,9 @@ export function partOf(text: string, value: number, unit: string): Part {
       return { text: shortCount(Math.round(value)), exact: count(Math.round(value)) };
     case "count/s":
       return { text: `${shortCount(Math.round(value))} per second` };
-    case "ns":
     case "time":
+      return { text: "", exact: `${count(Math.round(value))} ns`, atNs: Math.round(value) };
+    case "ns":
       return { text: duration(Math.round(value)), exact: `${count(Math.round(value))} ns` };
     case "share":
       return { text: percent(value, 1) };
@@ -68,15 +71,17 @@ function perTime(bytes: number): string {
   return `${size(Math.round(bytes * 3600))} per hour`;
 }
 
-/** The place that shows the evidence: a fresh selection in the same recording. */
+/** The place that shows the evidence: a fresh selection in the same recording, with nothing that it does not need. */
 export function placeOfInsight(recording: string, { show, code, rule }: Insight): Place {
   const page = pageNames.find((name) => name === show.page) ?? "flame";
+  const [from, to] = [show.from || undefined, show.to || undefined];
+  const needsMetric = page !== "leaks" && metricOf(show.metric) && show.metric !== metricAt(home, { from, to });
   return {
     ...placeOf(recording),
     page,
-    from: show.from || undefined,
-    to: show.to || undefined,
-    metric: page === "leaks" || !metricOf(show.metric) ? [] : [show.metric],
+    from,
+    to,
+    metric: needsMetric ? [show.metric] : [],
     focus: show.focus === "" ? [] : [show.focus],
     picked: code.name === "" || rule === "mappings" ? [] : [code.name],
   };
@@ -112,8 +117,9 @@ export const mostLabels: Record<MostMetric, string> = {
 };
 
 /** The metric of a place, if the table has it. */
-export function mostMetric(place: Place): MostMetric {
-  return mostMetrics.find((name) => name === place.metric[0]) ?? (place.from || place.to ? "live" : "peak");
+export function mostMetric(place: Place, range: Times): MostMetric {
+  const chosen = mostMetrics.find((name) => name === metricAt(place, range));
+  return chosen ?? (isRange(range) ? "live" : "peak");
 }
 
 /** The metric after one, and after the last the first. */

@@ -1,5 +1,6 @@
 // Of what the resident set consisted, and how that changed over a range.
-import { barsOf, moment, type Step, type Waterfall } from "./explain.ts";
+import type { Clock } from "./clock.ts";
+import { barsOf, type Step, type Waterfall } from "./explain.ts";
 import type { Filters } from "./filters.ts";
 import type { Peak } from "./answers.ts";
 import { digits, duration, percent, size } from "./format.ts";
@@ -17,18 +18,18 @@ export interface Asked {
  * The cursor, if it is in the selected range; else the end of the range; without one, the largest resident set.
  * @param run what is known of it; a text that means nothing there (a mark) is taken as it is
  */
-export function residentMoment(at: string | undefined, { from, to }: Filters, run: Run): Asked {
+export function residentMoment(at: string | undefined, { from, to }: Filters, run: Run, clock: Clock): Asked {
   const ns = at === undefined ? undefined : parseTime(at, run);
   const begin = parseTime(from ?? "start", run) ?? run.begin;
   const end = to === undefined ? undefined : parseTime(to, run); // a run that goes on has none yet
   const within = ns === undefined || (ns >= begin && (end === undefined || ns <= end));
-  if (at !== undefined && within) return asked(at === "peak" ? "the live peak" : undefined, at, ns);
+  if (at !== undefined && within) return asked(clock, at === "peak" ? "the live peak" : undefined, at, ns);
   if (from === undefined && to === undefined) return { title: "at its most" };
-  return asked("the end of the range", to ?? "end", end ?? parseTime(to ?? "end", run));
+  return asked(clock, "the end of the range", to ?? "end", end ?? parseTime(to ?? "end", run));
 }
 
-function asked(name: string | undefined, at: string, atNs: number | undefined): Asked {
-  const when = atNs === undefined || !Number.isFinite(atNs) ? at : moment(atNs);
+function asked(clock: Clock, name: string | undefined, at: string, atNs: number | undefined): Asked {
+  const when = atNs === undefined || !Number.isFinite(atNs) ? at : clock.moment(atNs);
   return { title: `at ${name ? `${name}, ${when}` : when}`, at, ...(atNs !== undefined && { atNs }) };
 }
 
@@ -37,9 +38,9 @@ function asked(name: string | undefined, at: string, atNs: number | undefined): 
  * @param askedNs the moment that is asked about; undefined: that of the largest set
  * @param range the selected range
  */
-export function readAt(atNs: number, askedNs: number | undefined, range?: Span): string {
-  const age = askedNs === undefined ? "" : ageOf(atNs, askedNs, range);
-  return `read at ${moment(atNs)}${age && `, ${age}`}`;
+export function readAt(atNs: number, askedNs: number | undefined, clock: Clock, range?: Span): string {
+  const age = askedNs === undefined ? "" : ageOf(atNs, askedNs, clock, range);
+  return `read at ${clock.moment(atNs)}${age && `, ${age}`}`;
 }
 
 /**
@@ -51,18 +52,18 @@ export function besidePeak({ atNs, bytes }: Pick<Resident, "atNs" | "bytes">, pe
   return `as it was ${age}, at ${percent(bytes, peak.bytes)} of it: its parts are read less often`;
 }
 
-/** How far a reading is from the moment that is asked about; "": less than a millisecond. */
-function ageOf(atNs: number, askedNs: number, range?: Span): string {
-  if (!Number.isFinite(askedNs) || moment(askedNs) === moment(atNs)) return "";
+/** How far a reading is from the moment that is asked about; "": both are written alike. */
+function ageOf(atNs: number, askedNs: number, clock: Clock, range?: Span): string {
+  if (!Number.isFinite(askedNs) || clock.moment(askedNs) === clock.moment(atNs)) return "";
   const age = `${duration(Math.round(Math.abs(atNs - askedNs)))} ${atNs < askedNs ? "earlier" : "later"}`;
   return range && (atNs < range.begin || atNs > range.end) ? `${age}: outside the range` : age;
 }
 
 /** When the readings at the ends of a range were made. */
-export function readings({ begin, end }: ResidentChange, range: Span): string {
+export function readings({ begin, end }: ResidentChange, range: Span, clock: Clock): string {
   const one = ({ atNs }: Resident, askedNs: number) => {
-    const age = ageOf(atNs, askedNs, range);
-    return moment(atNs) + (age && ` (${age})`);
+    const age = ageOf(atNs, askedNs, clock, range);
+    return clock.moment(atNs) + (age && ` (${age})`);
   };
   if (begin.atNs === end.atNs) return `Read at ${one(begin, range.begin)}.`;
   return `Read at ${one(begin, range.begin)} and at ${one(end, range.end)}.`;

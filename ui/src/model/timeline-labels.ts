@@ -1,7 +1,6 @@
 // What is written on the timeline, and where: axes, flags, and the words for a selection. Texts never overlap.
 import { digits, size } from "./format.ts";
 import { byteLabel, byteSteps, secondSteps } from "./scale.ts";
-import type { Span } from "./time.ts";
 import { clamp, toPixel, type Axis } from "./timeline.ts";
 
 /** The width of a text in pixels. */
@@ -119,12 +118,9 @@ export function shortRate(bytes: number): string {
 }
 
 /** What is written at a selected range, in full and in short. `name` tells two ranges apart. */
-export function rangeTexts(span: Span, delta: number, axis: Axis, name: string): [string, string] {
-  const pixelNs = (axis.span.end - axis.span.begin) / axis.width;
-  const largest = Math.max(span.end, 1);
-  const at = (ns: number) => momentLabel(ns, pixelNs, largest);
+export function rangeTexts(span: string, delta: number, name: string): [string, string] {
   const prefix = name === "" ? "" : `${name} `;
-  return [`${prefix}${at(span.begin)} – ${at(span.end)} · ${change(delta)}`, `${prefix}${change(delta)}`];
+  return [`${prefix}${span} · ${change(delta)}`, `${prefix}${change(delta)}`];
 }
 
 /**

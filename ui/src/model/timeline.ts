@@ -133,6 +133,18 @@ export function changeOver(whole: Steps, detail: Steps | undefined, { begin, end
   return liveAt(whole, detail, end, peak) - liveAt(whole, detail, begin, peak);
 }
 
+/** What was allocated over a span, by the steps that are mostly in it, and how long these are. */
+export function allocatedOver(steps: Steps, { begin, end }: Span): { bytes: number; seconds: number; exact: boolean } {
+  const [first, last] = [nearestStep(steps, begin), nearestStep(steps, end)];
+  let bytes = 0;
+  let exact = true;
+  for (let i = first + 1; i <= last; i++) {
+    bytes += steps.bytes[i] ?? 0;
+    if (steps.exact[i] !== 1) exact = false;
+  }
+  return { bytes, exact, seconds: ((steps.timesNs[last] ?? 0) - (steps.timesNs[first] ?? 0)) / 1e9 };
+}
+
 /** The highest entry of a list: its first; undefined if none is known. */
 export function highest(list: Float64Array): number | undefined {
   let best: number | undefined;

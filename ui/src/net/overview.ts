@@ -3,6 +3,7 @@ import type { About, Insights, Report, Top } from "../api.ts";
 import type { Gap } from "../model/answers.ts";
 import type { Filters } from "../model/filters.ts";
 import { duration, plural, size } from "../model/format.ts";
+import { foldedAway } from "../model/group.ts";
 import {
   mostMetrics,
   partOf,
@@ -81,9 +82,6 @@ export function mostQuestion(
     read: (answer) => mostOf(metric, answer),
   };
 }
-
-/** The name of what has no frame but those that are left out, or none at all. */
-const foldedAway = "libraries alone, or unknown";
 
 export function mostOf(metric: MostMetric, { rows, total, more }: Top): Most {
   const { group, self } = rows;

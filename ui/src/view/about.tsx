@@ -5,9 +5,8 @@ import type { App, Selected } from "../app.ts";
 import type { ByName, MetricName } from "../api.ts";
 import { type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
-import { literally, shortTime } from "../model/filters.ts";
-import { metricAt } from "../model/flame/wanted.ts";
-import { metricOf, whyNot } from "../model/metrics.ts";
+import { literally } from "../model/filters.ts";
+import { metricAt, metricOf, whyNot } from "../model/metrics.ts";
 import { pickedOf } from "../model/picked.ts";
 import type { Place, PageName } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
@@ -31,7 +30,7 @@ function askedOf({ place, filters, rough }: Selected): DetailsAsked | undefined 
 
 /** What is counted first: the page's metric or, where that is not known of what is selected, the peak. */
 function leadOf(place: Place): MetricName {
-  const name = metricAt(place);
+  const name = metricAt(place, place);
   return (whyNot(place, name) === undefined ? metricOf(name)?.name : undefined) ?? "peak";
 }
 
@@ -81,7 +80,7 @@ export function About({ app }: { app: App }) {
             more={more.shown.value?.value}
             fault={without}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
-            moment={place.at === undefined ? "at the end of the range" : `at ${shortTime(place.at)}`}
+            moment={place.at === undefined ? "at the end of the range" : `at ${app.clock.text(place.at)}`}
             lead={leadOf(place)}
             open={(page) => goOf(app, placeOn(page, place, d))}
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}

@@ -2,7 +2,7 @@
 // changed.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
-import { explanation, isFlat, riseTitle, signed, spanInWords, type Code, type Rise } from "../model/explain.ts";
+import { explanation, isFlat, riseTitle, signed, type Code, type Rise } from "../model/explain.ts";
 import type { ResidentChange } from "../model/resident.ts";
 import { parseTime, type Run, type Span } from "../model/time.ts";
 import { riseTask } from "../net/explain.ts";
@@ -62,7 +62,7 @@ export function ExplainRange({ app, picked }: { app: App; picked: boolean }) {
           {(answer) => (
             <>
               <p class="quiet">
-                {spanInWords(selectedSpan(app, answer))}
+                {app.clock.span(selectedSpan(app, answer))}
                 {!isFlat(answer) && ` · ${explanation(answer)}`}
               </p>
               <RiseWaterfall
@@ -96,6 +96,7 @@ export function ResidentChanged({ app, range }: { app: App; range: Span }) {
         recording={app.place.value.recording ?? ""}
         change={change}
         range={range}
+        clock={app.clock}
         go={(to) => app.go(to)}
       />
     </div>

@@ -12,7 +12,7 @@ import { pages } from "./pages.ts";
 
 export function Left({ app, open }: { app: App; open: boolean }) {
   const place = app.place.value;
-  const list = words(place);
+  const list = words(place, app.clock);
   return (
     <aside class={open ? "left open" : "left"}>
       <nav aria-label="Pages">

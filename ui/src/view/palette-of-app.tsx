@@ -2,7 +2,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { App } from "../app.ts";
-import { duration } from "../model/format.ts";
 import { actionItems, placeOfLink, type Item } from "../model/palette.ts";
 import { formatPlace, home, parsePlace, placeOf } from "../model/place.ts";
 import { timeText } from "../model/time.ts";
@@ -92,7 +91,8 @@ function marks(app: App): Item[] {
   if (!all) return [];
   return Array.from({ length: all.rows }, (_, i) => {
     const ns = all.time_ns[i] ?? 0;
-    return { kind: "mark", id: timeText(ns), name: all.name.at(i) || all.mark.at(i), note: `at ${duration(ns)}` };
+    const name = all.name.at(i) || all.mark.at(i);
+    return { kind: "mark", id: timeText(ns), name, note: `at ${app.clock.moment(ns)}` };
   });
 }
 

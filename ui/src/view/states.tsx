@@ -76,8 +76,13 @@ export function CancelledBox({ retry }: { retry: () => void }) {
   );
 }
 
-/** Nothing to show: why, and the command that changes that. */
-export function EmptyBox({ why, command }: { why: ComponentChildren; command?: string }) {
+/** Nothing to show: why, and what changes that: a command, or buttons that lead on. */
+export function EmptyBox(props: {
+  why: ComponentChildren;
+  command?: string | undefined;
+  children?: ComponentChildren;
+}) {
+  const { why, command, children } = props;
   return (
     <div class="state">
       <p>{why}</p>
@@ -86,6 +91,7 @@ export function EmptyBox({ why, command }: { why: ComponentChildren; command?: s
           <code>{command}</code>
         </p>
       )}
+      {children}
     </div>
   );
 }

@@ -156,21 +156,31 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     else if (event.key === "End") goTo(data.rows - 1);
     else if (at < 0) return;
     else if (event.key === "ArrowRight" || event.key === "ArrowLeft") turn(event.key === "ArrowRight");
-    else if (event.key === "Enter") events.enter?.(at);
+    else if (event.key === "Enter") enter(at);
     else if (event.key === " ") events.pick?.(at);
     else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) menuAt(at);
     else return;
     event.preventDefault();
   };
+  /** Opens or closes a row. The one that is opened is also picked: the right side explains what is looked at. */
+  const open = (i: number, wanted: boolean) => {
+    events.open?.(i, wanted);
+    if (wanted) events.pick?.(i);
+  };
+  const enter = (i: number) => {
+    const opens = data.row(i).open === false;
+    events.enter?.(i);
+    if (opens) events.pick?.(i);
+  };
   /** Opens the current row or goes into it; closes it or goes to the one that it belongs to. */
   const turn = (inwards: boolean) => {
     const row = data.row(at);
     if (inwards) {
-      if (row.open === false) events.open?.(at, true);
+      if (row.open === false) open(at, true);
       else if (row.open === true) goTo(at + 1);
       return;
     }
-    if (row.open === true) return events.open?.(at, false);
+    if (row.open === true) return open(at, false);
     for (let i = at - 1; i >= 0; i--) if (data.row(i).level < row.level) return goTo(i);
   };
 
@@ -187,7 +197,7 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     const i = rowOf(event);
     if (i === undefined || !(event.target instanceof Element)) return;
     cursor.set(data.row(i).key, i);
-    if (event.target.closest(".grid-turn")) events.open?.(i, data.row(i).open !== true);
+    if (event.target.closest(".grid-turn")) open(i, data.row(i).open !== true);
     const button = event.target.closest(".grid-menu");
     if (button) menuAt(i, button);
     else if (data.row(i).tone === "words" && data.row(i).open === undefined) events.enter?.(i);
@@ -218,7 +228,7 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
       onClick={click}
       onDblClick={(event) => {
         const i = rowOf(event);
-        if (i !== undefined && !(event.target instanceof Element && event.target.closest("button"))) events.enter?.(i);
+        if (i !== undefined && !(event.target instanceof Element && event.target.closest("button"))) enter(i);
       }}
       onContextMenu={(event) => {
         const i = rowOf(event);

@@ -17,6 +17,7 @@ import {
   type Ribbon,
   type Steps,
 } from "../model/timeline.ts";
+import type { Clock } from "../model/clock.ts";
 import type { Span } from "../model/time.ts";
 import {
   byteTicks,
@@ -128,6 +129,7 @@ export interface Scene {
   /** The peak, if it is known exactly. */
   exact: Highest | undefined;
   palette: Palette;
+  clock: Clock;
   /** Of the axis of time; made when they are first drawn. */
   labels?: Label[];
 }
@@ -139,6 +141,7 @@ export function sceneOf(
   span: Span,
   peak: Scene["peak"],
   palette: Palette,
+  clock: Clock,
   liveAlone = false,
   exact?: Highest,
 ): Scene {
@@ -146,7 +149,7 @@ export function sceneOf(
   const columns = columnsOf(whole, detail, axis);
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
   const [rows, left] = [rowsOf(height), gutter(width)];
-  return { width, rows, left, axis, whole, detail, columns, top: topOf(columns), peak, exact, palette };
+  return { width, rows, left, axis, whole, detail, columns, top: topOf(columns), peak, exact, palette, clock };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
@@ -432,7 +435,7 @@ function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, o
       c.fillRect(Math.round(x) - 1.5, (flagsBottom + plotBottom) / 2 - 8, 3, 16); // says that it can be moved
     }
     const delta = changeOver(scene.whole, scene.detail, span, scene.exact);
-    return { middle: (begin + end) / 2, texts: rangeTexts(span, delta, axis, name) };
+    return { middle: (begin + end) / 2, texts: rangeTexts(scene.clock.span(span), delta, name) };
   });
   const placed = placePills(pills, axis.width, of);
   c.textAlign = "left";

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Curve } from "../api.ts";
 import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
+import { Clock } from "../model/clock.ts";
 import { literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
 import { offsetOf } from "../model/names.ts";
@@ -116,6 +117,7 @@ export function TimelineOfApp({ app }: { app: App }) {
       ribbon={ribbon}
       progress={progress}
       state={state}
+      clock={view ? new Clock(app.clock.run, view) : app.clock}
       liveAlone={place.live}
       onLiveAlone={(live) => app.change({ live }, "replace")}
       onBrush={brush}

@@ -3,10 +3,12 @@ import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Progress } from "../api.ts";
 import type { Part, Peak } from "../model/answers.ts";
+import type { Clock } from "../model/clock.ts";
 import { exactSize, percent, size } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
 import { timeText, type Span } from "../model/time.ts";
 import {
+  allocatedOver,
   changeOver,
   highest,
   liveAt,
@@ -19,7 +21,7 @@ import {
   type Steps,
 } from "../model/timeline.ts";
 import { dragged, grip, pointerFor, reach, slop, type Grip } from "../model/timeline-drag.ts";
-import { change, momentLabel, rate } from "../model/timeline-labels.ts";
+import { change, rate } from "../model/timeline-labels.ts";
 import {
   around,
   keyed,
@@ -61,6 +63,8 @@ export interface TimelineProps {
   /** How far the steps of the whole run are, once that takes long. */
   progress?: Progress | undefined;
   state: State;
+  /** How moments are written. */
+  clock: Clock;
   /** Live bytes are shown alone, so that they fill the picture. */
   liveAlone: boolean;
   onLiveAlone(alone: boolean): void;
@@ -130,25 +134,38 @@ type With<W> = Omit<TimelineProps, "whole"> & { whole: W; hover: Signal<number |
 /** How far the live bytes may move within a step, as a share, before the legend says so. */
 const mostEven = 0.05;
 
-/** The names of the curves, with their values at the pointer, at the chosen moment, or at the peak. */
+/**
+ * The names of the curves, with their values at the pointer, at the chosen moment, at both ends of the selected range,
+ * or at the peak.
+ */
 function Legend(props: With<Steps | undefined>) {
-  const { whole, detail, peak, ribbon, state, hover, onView } = props;
+  const { whole, detail, peak, ribbon, state, clock, hover, onView } = props;
   if (!whole) return <div class="readout" />;
   const top = peakOf(whole, peak);
-  const at = hover.value ?? state.cursor ?? top.atNs;
+  const moment = hover.value ?? state.cursor;
+  const range = moment === undefined ? state.ranges.a : undefined;
+  const at = moment ?? range?.end ?? top.atNs;
   const steps = stepsAt(whole, detail, at);
   const i = stepAt(steps, at);
-  const seconds = ((steps.timesNs[i] ?? 0) - (steps.timesNs[i - 1] ?? 0)) / 1e9;
-  const atPeak = hover.value === undefined && state.cursor === undefined;
+  const atPeak = moment === undefined && !range;
   const live = atPeak ? top.bytes : liveAt(whole, detail, at, peak);
+  const from = range && beginOf(whole, detail, range.begin, peak);
+  const rateSpan = range ?? { begin: steps.timesNs[i - 1] ?? 0, end: steps.timesNs[i] ?? 0 };
   const [fewest, most] = [steps.fewest[i] ?? NaN, steps.most[i] ?? NaN];
-  const moves = !atPeak && most - fewest > mostEven * most;
+  const moves = moment !== undefined && most - fewest > mostEven * most;
   const hint = `requested bytes of live blocks${moves ? `: around this moment, ${size(fewest)} to ${size(most)}` : ""}`;
   const pixelNs = pixelOf(whole, state);
   return (
     <div class="readout">
-      <Entry kind="live" label="live" hint={hint} bytes={live} />
-      {ribbon && <Entry kind="ribbon" label={<Name text={ribbon.name} limit={40} />} bytes={ribbonAt(ribbon, at)} />}
+      <Entry kind="live" label="live" hint={hint} from={from?.live} bytes={live} />
+      {ribbon && (
+        <Entry
+          kind="ribbon"
+          label={<Name text={ribbon.name} limit={40} />}
+          from={range && ribbonAt(ribbon, range.begin)}
+          bytes={ribbonAt(ribbon, at)}
+        />
+      )}
       {steps.resident && (
         <button
           type="button"
@@ -157,17 +174,17 @@ function Legend(props: With<Steps | undefined>) {
           title={props.liveAlone ? residentHidden : residentShown}
           onClick={() => props.onLiveAlone(!props.liveAlone)}
         >
-          <span>resident</span> <Bytes bytes={steps.resident[i] ?? NaN} />
+          <span>resident</span> <Bytes from={from?.resident} bytes={steps.resident[i] ?? NaN} />
         </button>
       )}
       {steps.mapped && !props.liveAlone && (
-        <Entry kind="mapped" label="mapped" hint={mappedHint} bytes={steps.mapped[i] ?? NaN} />
+        <Entry kind="mapped" label="mapped" hint={mappedHint} from={from?.mapped} bytes={steps.mapped[i] ?? NaN} />
       )}
       <span class="swatch rate">
-        <span>allocated</span> <b>{seconds > 0 ? rateText(steps, i, seconds) : ""}</b>
+        <span>allocated</span> <b>{rateText(from && from.steps !== steps ? whole : steps, rateSpan)}</b>
       </span>
       <span class="at quiet">
-        {namesAt(whole, at, 4 * pixelNs).map((name) => (
+        {(range ? [] : namesAt(whole, at, 4 * pixelNs)).map((name) => (
           <span key={name} class="wide">
             <Name text={name} limit={32} />
           </span>
@@ -177,9 +194,16 @@ function Legend(props: With<Steps | undefined>) {
             whole run
           </button>
         )}
-        <span title={timeText(at)}>
-          {atPeak ? "peak " : ""}after {momentLabel(at, pixelNs, spanOf(whole).end)}
-        </span>
+        {range ? (
+          <span title={`${timeText(range.begin)} – ${timeText(range.end)}`}>
+            {state.ranges.b ? "A: " : ""}
+            {clock.span(range)}
+          </span>
+        ) : (
+          <span title={timeText(at)}>
+            {atPeak ? "peak " : ""}after {clock.moment(at)}
+          </span>
+        )}
       </span>
     </div>
   );
@@ -189,18 +213,36 @@ const residentShown = "in memory, as the kernel says: click to hide it, so that 
 const residentHidden = "in memory, as the kernel says: hidden, so that live bytes fill the picture; click to show it";
 const mappedHint = "address space of the process, used or not; not drawn where it is far above what is used";
 
-function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string; bytes: number }) {
-  const { kind, label, hint, bytes } = props;
+interface Value {
+  /** What it was at the beginning of the range, if one is selected. */
+  from?: number | undefined;
+  bytes: number;
+}
+
+function Entry(props: { kind: string; label: preact.ComponentChildren; hint?: string } & Value) {
+  const { kind, label, hint, from, bytes } = props;
   return (
     <span class={`swatch ${kind}`}>
-      <span title={hint}>{label}</span> <Bytes bytes={bytes} />
+      <span title={hint}>{label}</span> <Bytes from={from} bytes={bytes} />
     </span>
   );
 }
 
-function Bytes({ bytes }: { bytes: number }) {
-  const known = !Number.isNaN(bytes);
-  return <b title={known ? exactSize(bytes) : undefined}>{known ? size(bytes) : ""}</b>;
+function Bytes({ from, bytes }: Value) {
+  const known = [from ?? NaN, bytes].filter((value) => !Number.isNaN(value));
+  return (
+    <b title={known.map(exactSize).join(" → ")}>
+      {known.length > 1 && <span class="wide">{size(from ?? NaN)} → </span>}
+      {known.length > 0 && size(known.at(-1) ?? NaN)}
+    </b>
+  );
+}
+
+/** The values at the beginning of a range. */
+function beginOf(whole: Steps, detail: Steps | undefined, ns: number, peak: Peak | undefined) {
+  const steps = stepsAt(whole, detail, ns);
+  const i = stepAt(steps, ns);
+  return { steps, live: liveAt(whole, detail, ns, peak), resident: steps.resident?.[i], mapped: steps.mapped?.[i] };
 }
 
 /** The marks near a moment, and the shortest region around it: at most three names. */
@@ -211,14 +253,15 @@ function namesAt(whole: Steps, ns: number, near: number): string[] {
   return [...new Set([...marks.slice(0, 2), ...around.slice(0, 1).map(({ name }) => name)])];
 }
 
-/** How fast memory was allocated in a step: as far as that is known. */
-function rateText(steps: Steps, i: number, seconds: number): string {
-  const bytes = steps.bytes[i] ?? 0;
-  if (steps.exact[i] === 1) return rate(bytes / seconds);
+/** How fast memory was allocated over a span: as far as that is known. */
+function rateText(steps: Steps, span: Span): string {
+  const { bytes, seconds, exact } = allocatedOver(steps, span);
+  if (seconds <= 0) return "";
+  if (exact) return rate(bytes / seconds);
   return bytes > 0 ? `≥ ${rate(bytes / seconds)}` : "not known yet";
 }
 
-/** How much time a pixel has, about: as precisely are moments written. */
+/** How much time a pixel has, about. */
 function pixelOf(whole: Steps, state: State): number {
   const { begin, end } = shown(state, spanOf(whole));
   return (end - begin) / 1000;
@@ -282,12 +325,13 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
 
   const [palette, setPalette] = useState<Palette | undefined>(undefined);
   useLayoutEffect(() => setPalette(element.current ? paletteOf(element.current) : undefined), [theme]);
+  const { clock } = props;
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
-    return sceneOf(props.size, whole, detail, view ?? run, peak, palette, props.liveAlone, props.peak);
+    return sceneOf(props.size, whole, detail, view ?? run, peak, palette, clock, props.liveAlone, props.peak);
   }, [
     ...[props.size, palette, whole, detail, view?.begin, view?.end],
-    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone],
+    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone, clock.run.end],
   ]);
 
   useLayoutEffect(() => {
@@ -367,7 +411,7 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
   };
 
   /** A range is moved by its words below the curves, or with Alt. */
-  const movesAt = (event: PointerEvent, y: number) => event.altKey || (scene !== undefined && y >= scene.rows.rateBottom);
+  const movesAt = (event: PointerEvent, y: number) => event.altKey || y >= (scene?.rows.rateBottom ?? Infinity);
 
   const down = (event: PointerEvent) => {
     if (event.button !== 0 || !scene) return;
@@ -484,7 +528,7 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
     const extending = event.shiftKey && changes;
     apply(next, !extending);
     if (extending) unsaid.current = true;
-    else if (changes) said.value = rangesInWords(whole, detail, next, props.peak);
+    else if (changes) said.value = rangesInWords(whole, detail, next, clock, props.peak);
   };
 
   /** While shift is held, ranges still change. */
@@ -493,7 +537,7 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
     unsaid.current = false;
     brushed.value = undefined;
     props.onSelect(state.current.ranges);
-    said.value = rangesInWords(whole, detail, state.current, props.peak);
+    said.value = rangesInWords(whole, detail, state.current, clock, props.peak);
   };
 
   const at = props.state.cursor ?? peak.atNs;
@@ -507,7 +551,7 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
       aria-valuemin={run.begin / 1e9}
       aria-valuemax={run.end / 1e9}
       aria-valuenow={at / 1e9}
-      aria-valuetext={momentInWords(whole, detail, props.state, peak)}
+      aria-valuetext={momentInWords(whole, detail, props.state, clock, peak)}
       aria-describedby={help}
       onPointerDown={down}
       onPointerMove={move}
@@ -534,12 +578,18 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
 }
 
 /** The chosen moment with its values, to be read out. */
-function momentInWords(whole: Steps, detail: Steps | undefined, state: State, peak: PeakKnown): string {
+function momentInWords(
+  whole: Steps,
+  detail: Steps | undefined,
+  state: State,
+  clock: Clock,
+  peak: PeakKnown,
+): string {
   const at = state.cursor ?? peak.atNs;
   const steps = stepsAt(whole, detail, at);
   const i = stepAt(steps, at);
   const pixelNs = pixelOf(whole, state);
-  const words = [`after ${momentLabel(at, pixelNs, spanOf(whole).end)}: live ${size(liveAt(whole, detail, at, peak))}`];
+  const words = [`after ${clock.moment(at)}: live ${size(liveAt(whole, detail, at, peak))}`];
   const resident = steps.resident?.[i] ?? NaN;
   if (!Number.isNaN(resident)) words.push(`resident ${size(resident)}`);
   for (const { name, atNs } of whole.marks) {
@@ -552,16 +602,16 @@ function momentInWords(whole: Steps, detail: Steps | undefined, state: State, pe
 function rangesInWords(
   whole: Steps,
   detail: Steps | undefined,
-  { ranges, ...state }: State,
+  { ranges }: State,
+  clock: Clock,
   peak: Peak | undefined,
 ): string {
-  const pixelNs = pixelOf(whole, { ...state, ranges });
-  const { end: largest } = spanOf(whole);
   const words = (span: Span) => {
-    const ends = [span.begin, span.end].map((ns) => momentLabel(ns, pixelNs, largest)).join(" to ");
+    const ends = clock.span(span).replace(" – ", " to ");
     return `${ends}, live ${change(changeOver(whole, detail, span, peak))}`;
   };
   if (!ranges.a) return "nothing selected";
   const { a: later, b: earlier } = ordered(ranges);
-  return later && earlier ? `selected A: ${words(earlier)}; B: ${words(later)}` : `selected ${words(ranges.a)}`;
+  if (!later || !earlier) return `selected ${words(ranges.a)}`;
+  return `selected A: ${words(earlier)}; B: ${words(later)}`;
 }

@@ -2,10 +2,10 @@
 import type { ComponentChildren } from "preact";
 import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
-import { metricAt } from "../model/flame/wanted.ts";
+import { filtersOf } from "../model/filters.ts";
 import { duration, plural } from "../model/format.ts";
 import { chordLabels } from "../model/keys.ts";
-import { metrics, whyNot } from "../model/metrics.ts";
+import { metricAt, metricGroups, metricOf, whyNot } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
 import { rows } from "../model/tree.ts";
@@ -106,23 +106,27 @@ function Metric({ app }: { app: App }) {
   const place = app.place.value;
   const page = pages[place.page];
   if (!page.metric) return null;
-  const range = app.brush.value ? { from: "" } : place; // while the reader drags, the place has none yet
-  const metric = metricAt(place, range);
+  const metric = metricAt(place, filtersOf(place, app.brush.value));
   return (
     <label class="choose">
       metric{" "}
       <select
         value={metric}
+        title={metricOf(metric)?.about}
         onChange={(event) => app.change({ metric: [event.currentTarget.value, ...place.metric.slice(1)] })}
       >
-        {metrics.map(({ name, label }) => {
-          const why = whyNot(place, name);
-          return (
-            <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why}>
-              {label}
-            </option>
-          );
-        })}
+        {metricGroups.map((group) => (
+          <optgroup key={group.title} label={group.title}>
+            {group.metrics.map(({ name, label, about }) => {
+              const why = whyNot(place, name);
+              return (
+                <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why ?? about}>
+                  {label}
+                </option>
+              );
+            })}
+          </optgroup>
+        ))}
       </select>
     </label>
   );

@@ -100,6 +100,25 @@ const tests = {
     await picture(sharp, "timeline-sharp");
   },
 
+  async "the legend says the values at both ends of the selected range, at the pointer, or at the cursor"() {
+    const page = await open("rise");
+    const legend = () => page.locator(".readout").innerText();
+    const said = async () => {
+      const text = await legend();
+      return [/live\s+(.*)/, /allocated\s+(.*)/, /(\S+ – \S+|after \S+)/].map((part) => part.exec(text)?.[1]);
+    };
+    const [live, allocated, when] = await said();
+    assert.deepEqual([live, when], ["103 MiB → 510 MiB", "12:04 – 19:30"]);
+    assert.match(allocated, /^(≥ )?[\d.]+ \S+\/s$/);
+    await page.mouse.move(at(1000), 60);
+    await page.locator(".readout .at", { hasText: "after 16:4" }).waitFor();
+    assert.match((await said())[0], /^\d+ MiB$/);
+    await page.mouse.move(700, 600);
+    await page.locator(".readout .at", { hasText: "12:04 – 19:30" }).waitFor();
+    const two = await open("two");
+    assert.match(await two.locator(".readout .at").innerText(), /after 16:40/);
+  },
+
   async "it is higher in high windows, and the legend names all curves in narrow ones"() {
     const page = await open("plain");
     for (const [height, want] of [[500, 104], [900, 128], [1440, 205], [2160, 208]]) {

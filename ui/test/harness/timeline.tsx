@@ -3,7 +3,8 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import type { Span } from "../../src/model/time.ts";
-import type { Ranges, Ribbon, Steps } from "../../src/model/timeline.ts";
+import { Clock } from "../../src/model/clock.ts";
+import { spanOf, type Ranges, type Ribbon, type Steps } from "../../src/model/timeline.ts";
 import { act, type State, type TimelineAction } from "../../src/model/timeline-moves.ts";
 import { Timeline } from "../../src/view/timeline.tsx";
 import { stepsFrom } from "../steps.ts";
@@ -75,6 +76,7 @@ function Harness() {
       whole={scene.whole && { value: scene.whole }}
       ribbon={scene.ribbon}
       state={state.value}
+      clock={new Clock(scene.whole ? spanOf(scene.whole) : { begin: 0, end: s }, state.value.view)}
       liveAlone={false}
       onLiveAlone={() => {}}
       onBrush={(ranges) => (note("brush", ranges), (brushed.value = ranges))}

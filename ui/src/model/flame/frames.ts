@@ -12,7 +12,7 @@ export const own = 0;
 export const library = 1;
 export const wrapper = 2;
 export const other = 3;
-/** What runs before main is nobody's: it has the colour of libraries, as elsewhere, but is not folded. */
+/** What runs before main is nobody's: it has the colour of libraries, as elsewhere, and counts for its callers. */
 export const start = 4;
 export type Kind = typeof own | typeof library | typeof wrapper | typeof other | typeof start;
 const kindNames: readonly string[] = ["own", "library", "wrapper", "other"];
@@ -129,5 +129,5 @@ export class Frames {
 /** Threads, regions and sizes have no kind: they stay as they are. */
 function kindOf(groups: GroupColumns, row: number): Kind {
   const kind = Math.max(own, kindNames.indexOf(groups.kind.at(row))) as Kind;
-  return kind === own && isStart(groups.function.at(row)) ? start : kind;
+  return isStart(groups.function.at(row)) ? start : kind;
 }

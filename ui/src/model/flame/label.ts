@@ -114,11 +114,6 @@ function forms(name: string): string[] {
   return list;
 }
 
-/** A name without what GCC writes behind functions whose result was another type once: [abi:cxx11]. */
-function untagged(name: string): string {
-  return name.replace(/\[abi:\w+\]/g, "");
-}
-
 /** Labels that were made already. A picture has a few hundred, and needs them again for each frame of an animation. */
 export class Labels {
   readonly #made = new Map<number, string>();
@@ -140,7 +135,7 @@ export class Labels {
     if (room < 3) return "";
     let known = this.#names[frame];
     if (!known) {
-      const name = visible(elide(untagged(names[frame] ?? ""), 511)); // no frame has room for more
+      const name = visible(elide(names[frame] ?? "", 511)); // no frame has room for more
       this.#names[frame] = known = { name, forms: forms(name) };
     }
     if (known.name.length <= room) return known.name;

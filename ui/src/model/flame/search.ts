@@ -46,7 +46,7 @@ export function search(laid: Laid, marks: Uint8Array): Found {
   for (let i = 0; i < covered.length; i++) {
     const above = i > 0 && covered[source.parent[i]!] === 1;
     const at = into[i]!;
-    const matches = at >= 0 && marks[source.frame[i]!] === 1;
+    const matches = at > 0 && marks[source.frame[i]!] === 1;
     if (above || matches) covered[i] = 1;
     if (!matches) continue;
     if (!above) total += source.total[i]!;

@@ -1,19 +1,13 @@
 // What a place asks the flame graph for: which tree, of which metric, in which colours, and what it is compared with.
 import type { ByName, MetricName } from "../../api.ts";
-import { metricOf } from "../metrics.ts";
+import { isRange, metricAt, metricOf, type Times } from "../metrics.ts";
 import type { Place } from "../place.ts";
-import { shortTime } from "../filters.ts";
+import type { Clock } from "../clock.ts";
 import { modes, type ColourMode } from "./colour.ts";
 
 export const shapes = ["top-down", "bottom-up", "sandwich", "difference"] as const;
 export type Shape = (typeof shapes)[number];
 export const groupings: readonly ByName[] = ["function", "line", "module", "thread", "region"];
-
-/** A range of time, as questions take it. */
-export interface Times {
-  from?: string | undefined;
-  to?: string | undefined;
-}
 
 /** What is shown, as the place says it. */
 export interface Wanted {
@@ -27,19 +21,7 @@ export interface Wanted {
   growth: boolean;
 }
 
-function isRange({ from, to }: Times): boolean {
-  return from !== undefined || to !== undefined;
-}
-
-/**
- * The metric that counts: that of the place. In a range, the flame graph shows by itself what was live at its end: what
- * was live at the highest moment is mostly from before the range.
- * @param range the selected range, which is not yet in the place while the reader drags
- */
-export function metricAt(place: Place, range: Times = place): string {
-  return place.metric[0] ?? (place.page === "flame" && isRange(range) ? "live" : "peak");
-}
-
+/** @param range the selected range, which is not yet in the place while the reader drags */
 export function wantedOf(place: Place, range: Times = place): Wanted {
   const by = groupings.find((name) => name === place.by) ?? "function";
   const first = metricOf(metricAt(place, range));
@@ -81,7 +63,7 @@ export function neededFor(shape: Shape, place: Place): string | undefined {
 }
 
 /** What a difference compares, in words; undefined: it is none. */
-export function comparedIn({ before, growth }: Wanted, place: Place): string | undefined {
+export function comparedIn({ before, growth }: Wanted, place: Place, clock: Clock): string | undefined {
   if (!before) return undefined;
   if (growth) {
     return (
@@ -89,8 +71,7 @@ export function comparedIn({ before, growth }: Wanted, place: Place): string | u
       "To compare with another range, drag over that one with Shift, or press c."
     );
   }
-  const words = ({ from, to }: Times) => `${shortTime(from ?? "start")} – ${shortTime(to ?? "end")}`;
-  return `B − A: ${words(place)}, less ${words(before)}`;
+  return `B − A: ${clock.range(place.from, place.to)}, less ${clock.range(before.from, before.to)}`;
 }
 
 /** What is counted, in words. */

@@ -32,6 +32,7 @@ import type { FlameHandle, Picked } from "../flame-shown.ts";
 import { FlameGraph } from "../flame.tsx";
 import { Answered, useActions } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 const drawer = new Drawer(() => startWorker("/flame-worker.js"));
 
@@ -137,7 +138,7 @@ function Bar(props: {
   const wanted = wantedOf(place);
   const { shape, by, colour } = wanted;
   const refused = useSignal<Shape | undefined>(undefined);
-  const note = (refused.value && neededFor(refused.value, place)) ?? comparedIn(wanted, place);
+  const note = (refused.value && neededFor(refused.value, place)) ?? comparedIn(wanted, place, app.clock);
   const choose = (name: Shape) => {
     refused.value = name === shape ? undefined : name;
     if (name !== shape && neededFor(name, place) !== undefined) return;
@@ -351,7 +352,7 @@ function Pictures(props: {
   }
 
   if (tree.total[0] === 0 && answer.earlier === undefined) {
-    return <EmptyBox why="Nothing that is selected counts for this metric." command={emptyCommand(answer)} />;
+    return <Nothing app={app} metric={answer.metric} />;
   }
   const common = {
     answer: seen,
@@ -429,8 +430,17 @@ function readableOf(pattern: string | undefined): string {
   return (pattern ?? "").replace(/^\^|\$$/g, "").replace(/\\(.)/g, "$1");
 }
 
-function emptyCommand({ metric }: Answer): string {
-  return metric.startsWith("mapped") ? "heaptap run --maps ..." : "heaptap report";
+/** Why there is no picture, and what leads to one. */
+function Nothing({ app, metric }: { app: App; metric: MetricName }) {
+  const counted = metricOf(metric)?.label ?? metric;
+  return (
+    <EmptyBox
+      why={`Nothing that is selected counts: ${counted}.`}
+      command={metric.startsWith("mapped") ? "heaptap run --maps ./program" : undefined}
+    >
+      <WaysBack app={app} />
+    </EmptyBox>
+  );
 }
 
 /** How values of a metric are written. */

@@ -6,9 +6,10 @@ import type { MetricName, Parameters, Timeline, Top } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { filtersOf } from "../../model/filters.ts";
 import type { Follower } from "../../model/follower.ts";
-import { digits, duration, exactSize, percent, plural, size } from "../../model/format.ts";
+import { digits, exactSize, percent, plural, size } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
 import {
+  curveOf,
   curvePath,
   curvesOf,
   endOf,
@@ -19,6 +20,7 @@ import {
   suppressionOf,
   whyEmpty,
   type Curves,
+  type Growth,
   type LeakAnswer,
   type Suspect,
 } from "../../model/leaks.ts";
@@ -50,12 +52,15 @@ import {
   useMenu,
   useNotice,
 } from "./rows.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 const mostLeaks = 10_000;
-const mostCurves = 24;
+/** So many are drawn, and so many call stacks' curves are asked for: a function may grow at several. */
+const mostPictures = 24;
+const mostCurves = 10 * mostPictures;
 const curveSteps = 60;
-/** What grew in a range may be freed after it: then nothing of it is leaked, but it is live at the end of the range. */
-const curvesBy: MetricName = "live";
+/** What kept growing may be freed before the end: the stacks with most at any moment are those to see. */
+const curvesBy: MetricName = "own-peak";
 /** Into how many parts the time is divided, to show when what leaked was allocated. */
 const slices = 10;
 
@@ -90,14 +95,14 @@ export function Leaks({ app }: { app: App }) {
       {(leaked) => {
         const whole = part.shown.value;
         const current = whole?.task.key === taskOf(app.selection().recording, questionOf(app.selection())).key;
-        return <Rows app={app} answer={whole && current ? whole.value : leaked} growing={<Growing part={part} />} />;
+        return <Rows app={app} answer={whole && current ? whole.value : leaked} looking={<Looking part={part} />} />;
       }}
     </Answered>
   );
 }
 
 /** How far the search for what keeps growing is. */
-function Growing({ part }: { part: Follower<LeakAnswer> }) {
+function Looking({ part }: { part: Follower<LeakAnswer> }) {
   const wait = part.wait.value;
   if (wait?.phase === "failed") return <Refusal fault={wait.fault} />;
   const cancelled = wait?.phase === "cancelled";
@@ -137,12 +142,32 @@ function keep(list: readonly string[]): void {
   }
 }
 
+/** What is shown beside the name of what kept growing. */
+function noteOf({ group, stacks }: Growth): string {
+  if (stacks.length === 1) return group.note;
+  return [group.headline?.place, plural(stacks.length, "call stack")].filter(Boolean).join(" · ");
+}
+
+/** What became of what kept growing, in words. */
+function fateOf({ fate, leaked, end }: Growth): string {
+  if (fate === "never freed") return `never freed: ${size(leaked)}`;
+  return fate === "freed later" ? `freed after the range: ${size(end)}` : "freed in the end";
+}
+
 /** A row with all that is shown of it. */
 interface Item {
   row: GridRow;
   cells: readonly GridCell[];
   group?: Group;
+  /** What the right side explains, if it is not the group's call stack. */
+  names?: readonly string[] | undefined;
   act?: () => void;
+}
+
+/** What the right side explains of what kept growing: a single call stack, or the function with all of them. */
+function namesOf({ group, stacks }: Growth): readonly string[] | undefined {
+  const name = group.headline?.id;
+  return stacks.length > 1 && name !== undefined ? [name] : undefined;
 }
 
 const none: GridCell = { text: "", exact: "", bar: 0 };
@@ -156,11 +181,11 @@ function column(key: string, title: string, hint: string, chars: number): GridCo
   return { key, group: key, title: title || "\u00a0", hint, chars: most, sorts: false };
 }
 
-function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing: ComponentChildren }) {
+function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking: ComponentChildren }) {
   const place = app.place.value;
   const view = viewOf(place);
   const { sheet } = answer;
-  const suspects = answer.suspects ?? [];
+  const growing = answer.growing ?? [];
   const cursor = useMemo(() => new GridCursor(), []);
   const open = useSignal<ReadonlySet<number>>(new Set());
   const { show: showMenu, menu } = useMenu();
@@ -168,7 +193,7 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
   const executable = useMemo(() => executableOf(sheet.groups), [sheet]);
 
   const wanted = useSignal(false);
-  wanted.value = suspects.length > 0;
+  wanted.value = growing.length > 0;
   const curves = usePart(app, "leaks-curves", ({ recording, place: at }) => {
     if (!wanted.value) return undefined;
     const parameters: Parameters["timeline"] = { ...filtersOf(at), by: "stack", metric: [curvesBy] };
@@ -234,27 +259,36 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
   const shown = useMemo((): { columns: GridColumn[]; items: Item[]; label: string } => {
     const isOpen = (key: number) => open.value.has(key);
     if (view === "growth") {
-      const rate = table.scaleOf("bytes/s", suspects[0]?.perSecond ?? 0);
-      const most = Math.max(...suspects.map(({ end }) => end), 0);
+      const fastest = Math.max(...growing.map(({ perSecond }) => perSecond), 0);
+      const rate = table.scaleOf("bytes/s", fastest);
+      const most = Math.max(...growing.map(({ end }) => end), 0);
       const bytes = table.scaleOf("bytes", most);
-      const items = suspects.flatMap((one) => {
-        const row = groupRow(one.group, open.value);
-        const steady = `${digits(100 * one.steadiness)} %`;
-        const cells = [
-          cell(one.perSecond, rate, suspects[0]?.perSecond ?? 0),
-          { text: `${Math.round(100 * one.steadiness)} %`, exact: steady, bar: 0 },
-          cell(one.begin, bytes, most),
-          cell(one.end, bytes, most),
-        ];
-        return withFrames({ row, cells, group: one.group }, one.group, 1);
+      const cells = (one: Suspect) => [
+        cell(one.perSecond, rate, fastest),
+        { text: `${Math.round(100 * one.steadiness)} %`, exact: `${digits(100 * one.steadiness)} %`, bar: 0 },
+        cell(one.begin, bytes, most),
+        cell(one.end, bytes, most),
+        cell(one.leaked, bytes, most),
+      ];
+      const stackOf = (one: Suspect, level: number) => {
+        const row = { ...groupRow(one.group, open.value), level, indent: level - 1 };
+        return withFrames({ row, cells: cells(one), group: one.group }, one.group, level);
+      };
+      const items = growing.flatMap((one): Item[] => {
+        if (one.stacks.length === 1) return stackOf(one, 1);
+        const { group, key, stacks } = one;
+        const row = { ...groupRow(group, open.value), key, open: isOpen(key), title: group.name };
+        const head: Item = { row: { ...row, note: noteOf(one) }, cells: cells(one), group, names: namesOf(one) };
+        return row.open ? [head, ...stacks.flatMap((stack) => stackOf(stack, 2))] : [head];
       });
       const columns = [
         column("growth", rate.unit, "the slope of the line that fits the live bytes best", 7),
         column("steadiness", "", "how evenly the growth is spread over the time", 6),
         column("began", bytes.unit, "live bytes at the beginning", 7),
         column("ended", bytes.unit, "live bytes at the end", 7),
+        column("leaked", bytes.unit, "bytes that were never freed: what leaks comes first", 7),
       ];
-      return { columns, items, label: "call stacks that kept growing" };
+      return { columns, items, label: "functions that kept growing, leaks first" };
     }
     const bytes = table.scaleOf("bytes", view === "age" ? all : (leaked?.[0] ?? 0));
     const blockScale = table.scaleOf("count", allBlocks);
@@ -281,7 +315,7 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         const rows = one?.groups.length ?? 0;
         const row: GridRow = {
           key, level: 1, indent: 0, open: rows > 0 ? isOpen(key) : undefined, tone: "words", note: problem, title: "",
-          name: `allocated at ${from === 0 ? "0" : duration(Math.round(from))} – ${duration(Math.round(to))}`,
+          name: `allocated at ${app.clock.span({ begin: from, end: to })}`,
         };
         const head: Item = { row, cells: cells(one?.whole["leaked"] ?? NaN, one?.whole["leaked-blocks"] ?? NaN, full) };
         if (!one || row.open !== true) return [head];
@@ -325,8 +359,8 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     [shown],
   );
 
-  const explain = (group: Group) => {
-    pick(app, { group });
+  const explain = (group: Group, names?: readonly string[]) => {
+    pick(app, { group, ...(names && { names }) });
     hover(group);
   };
   /** The ribbon over the timeline: of the function that the stack is named after. */
@@ -341,7 +375,6 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     if (on) next.add(item.row.key);
     else next.delete(item.row.key);
     open.value = next;
-    if (on && item.group) explain(item.group);
   };
   const picked = useRef<Group | undefined>(undefined);
   const suppress = (group: Group, hide: boolean) => {
@@ -362,10 +395,10 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
   });
   const events = {
     pick: (i: number) => {
-      const group = items[i]?.group;
+      const { group, names } = items[i] ?? {};
       if (!group) return;
       picked.current = group;
-      explain(group);
+      explain(group, names);
     },
     hover: (i: number | undefined) => hover((i === undefined ? undefined : items[i]?.group) ?? picked.current),
     enter: (i: number) => {
@@ -388,22 +421,24 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
     },
     copy,
   };
-  // The first row is open at first: its ribbon and its source show what the page is about.
+  // The first row is open at first: its ribbon and its source show what the page is about. So it is in another view, if
+  // that has not the row which was the current one.
   useEffect(() => {
     const first = items[0];
-    if (!first?.group || cursor.key.peek() !== undefined) return;
+    const before = cursor.key.peek();
+    if (!first?.group || (before !== undefined && cursor.index(data) >= 0)) return;
     open.value = new Set([first.row.key]);
     cursor.set(first.row.key, 0);
     picked.current = first.group;
-    if (place.picked.length === 0) explain(first.group);
+    if (place.picked.length === 0 || before !== undefined) explain(first.group, first.names);
   }, [data]);
   useEffect(() => () => void (app.hovered.value = undefined), []);
-  const choose = (one: Suspect) => {
+  const choose = (one: Growth) => {
     picked.current = one.group;
-    explain(one.group);
+    explain(one.group, namesOf(one));
     if (view !== "age") cursor.show(one.group.key);
   };
-  const empty = view === "growth" ? answer.suspects?.length === 0 : sheet.groups.length === 0;
+  const empty = view === "growth" ? answer.growing?.length === 0 : sheet.groups.length === 0;
   const damaged = { why: nothingIntact, command: "heaptap verify FILE" };
   const why = isWhole(app) ? whyEmpty(place, view === "growth") : damaged;
   return (
@@ -434,15 +469,15 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         </>
       }
     >
-      {answer.suspects === undefined && (
+      {answer.growing === undefined && (
         <section class="suspects">
           <h2>Kept growing</h2>
-          {growing}
+          {looking}
         </section>
       )}
-      {suspects.length > 0 && view !== "growth" && (
-        <Suspects
-          suspects={suspects}
+      {growing.length > 0 && view !== "growth" && (
+        <Growths
+          growing={growing}
           upTo={endOf(place)}
           curves={curves.shown.value?.value}
           choose={choose}
@@ -450,7 +485,9 @@ function Rows({ app, answer, growing }: { app: App; answer: LeakAnswer; growing:
         />
       )}
       {empty ? (
-        <EmptyBox {...why} />
+        <EmptyBox {...why}>
+          <WaysBack app={app} />
+        </EmptyBox>
       ) : (
         <Grid data={data} events={events} cursor={cursor} />
       )}
@@ -466,46 +503,50 @@ function stackText(group: Group): string {
   return group.stack.map(({ name, place }) => [name, place].filter(Boolean).join(" ")).join("\n");
 }
 
-/** Small pictures of what kept growing, the fastest first, all over the same time. */
-function Suspects(props: {
-  suspects: readonly Suspect[];
+/** Small pictures of what kept growing, leaks first, all over the same time. */
+function Growths(props: {
+  growing: readonly Growth[];
   upTo: string;
   curves: Curves | undefined;
-  choose: (one: Suspect) => void;
+  choose: (one: Growth) => void;
   hover: (group: Group | undefined) => void;
 }) {
-  const { suspects, curves } = props;
+  const { growing, curves } = props;
   return (
     <section class="suspects">
       <h2>
         Kept growing <span class="quiet">live bytes that rose steadily, up to {props.upTo}</span>
       </h2>
       <ul>
-        {suspects.slice(0, mostCurves).map((one) => {
-          const values = curves?.live.get(one.group.key);
+        {growing.slice(0, mostPictures).map((one) => {
+          const values = curves && curveOf(one, curves);
           const path = curves && values ? curvePath(curves.times, values) : "";
+          const { group, stacks, fate } = one;
+          const title = stackText(group).split("\n");
+          if (stacks.length > 1) title.push(`and ${plural(stacks.length - 1, "other call stack")}`);
           const rate = `${size(one.perSecond)} per second`;
           return (
-            <li key={one.group.key}>
+            <li key={one.key}>
               <button
                 type="button"
                 onClick={() => props.choose(one)}
-                onPointerEnter={() => props.hover(one.group)}
-                onFocus={() => props.hover(one.group)}
-                title={lines(stackText(one.group).split("\n"))}
+                onPointerEnter={() => props.hover(group)}
+                onFocus={() => props.hover(group)}
+                title={lines(title)}
               >
-                <Name text={one.group.name} limit={34} />
+                <Name text={group.name} limit={34} />
                 <span class="quiet">
-                  <bdi>{visible(one.group.note).slice(0, 200)}</bdi>
+                  <bdi>{visible(noteOf(one)).slice(0, 200)}</bdi>
                 </span>
-                <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-                  {path !== "" && <path class="area" d={`${path}L100 100L0 100Z`} />}
-                  {path !== "" && <path class="curve" d={path} />}
-                </svg>
+                {(path !== "" || !curves) && (
+                  <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+                    {path !== "" && <path class="area" d={`${path}L100 100L0 100Z`} />}
+                    {path !== "" && <path class="curve" d={path} />}
+                  </svg>
+                )}
                 <b title={exactSize(Math.round(one.perSecond))}>{rate}</b>
-                <span class="quiet">
-                  {one.end > 0 ? `to ${size(one.end)}` : "freed in the end"},{" "}
-                  {Math.round(100 * one.steadiness)} % steady
+                <span class={fate === "never freed" ? "wrong" : "quiet"}>
+                  {fateOf(one)}
                 </span>
               </button>
             </li>

@@ -5,7 +5,7 @@ import type { App } from "../../app.ts";
 import type { Recording, Run } from "../../model/answers.ts";
 import { filtersOf, type Filters } from "../../model/filters.ts";
 import { visible } from "../../model/names.ts";
-import { explanation, isFlat, riseTitle, signed, spanInWords, type Code, type Rise } from "../../model/explain.ts";
+import { explanation, isFlat, riseTitle, signed, type Code, type Rise } from "../../model/explain.ts";
 import {
   mostLabels,
   mostMetric,
@@ -42,6 +42,7 @@ import { ResidentBar, residentSkeleton } from "../parts/resident.tsx";
 import { RiseWaterfall, waterfallSkeleton } from "../parts/waterfall.tsx";
 import { Gaps, Warnings } from "../parts/warnings.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 export function Overview({ app }: { app: App }) {
   const figures = useComputed(() => {
@@ -58,7 +59,7 @@ export function Overview({ app }: { app: App }) {
       {figures && <Warnings warnings={figures.warnings} />}
       {note !== "" && <p class="quiet">Figures {note}</p>}
       <div class="first">
-        <FigureRow figures={figures} />
+        <FigureRow figures={figures} clock={app.clock} />
         <Answered part={app.report} skeleton={null}>
           {() => null}
         </Answered>
@@ -97,7 +98,9 @@ function Insights({ app }: { app: App }) {
         {note !== "" && <span class="quiet">{note}</span>}
       </h2>
       <Answered part={part} skeleton={insightsSkeleton}>
-        {(insights) => <InsightList recording={recording} insights={insights} go={(to) => app.go(to)} />}
+        {(insights) => 
+          <InsightList recording={recording} insights={insights} clock={app.clock} go={(to) => app.go(to)} />
+        }
       </Answered>
     </section>
   );
@@ -122,7 +125,7 @@ function RisePart({ app }: { app: App }) {
         {riseTitle(rise, ranged, merged)}
         {rise && (
           <span class="quiet">
-            {spanInWords(settled ? selectedSpan(app, rise) : { begin: rise.beginNs, end: rise.endNs })} ·{" "}
+            {app.clock.span(settled ? selectedSpan(app, rise) : { begin: rise.beginNs, end: rise.endNs })} ·{" "}
             {signed(rise.end - rise.begin)}
           </span>
         )}
@@ -141,7 +144,7 @@ function RisePart({ app }: { app: App }) {
 }
 
 function ResidentPart({ app }: { app: App }) {
-  const asked = (at: string | undefined, filters: Filters) => residentMoment(at, filters, runOf(app));
+  const asked = (at: string | undefined, filters: Filters) => residentMoment(at, filters, runOf(app), app.clock);
   const part = usePart<Resident | undefined>(app, "memory", ({ recording, place, filters }) =>
     taskOf(recording, memoryQuestion(asked(place.at, filters).at)),
   );
@@ -160,12 +163,11 @@ function ResidentPart({ app }: { app: App }) {
         Resident memory {visible(title).slice(0, 80)}
         {shown && (
           <span class="quiet">
-            {!when ? (
+            {when || (
               <>
-                {readAt(shown.atNs, atNs, parseSpan(filters.from, filters.to, runOf(app)))} · <Size bytes={shown.bytes} />
+                {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} ·{" "}
+                <Size bytes={shown.bytes} />
               </>
-            ) : (
-              when
             )}
             {note !== "" && ` · ${note}`}
           </span>
@@ -191,13 +193,13 @@ function ResidentPart({ app }: { app: App }) {
 
 function MostPart({ app }: { app: App }) {
   const part = useMainPart<"top", Most>(app, "most", ({ place, filters, rough }) =>
-    mostQuestion(mostMetric(place), filters, place.unfolded, rough),
+    mostQuestion(mostMetric(place, filters), filters, place.unfolded, rough),
   );
   const places = usePart<Places>(app, "places", ({ recording, place, filters, rough }) =>
-    taskOf(recording, placesQuestion(mostMetric(place), filters, place.unfolded, rough)),
+    taskOf(recording, placesQuestion(mostMetric(place, filters), filters, place.unfolded, rough)),
   ).shown.value?.value;
   const place = app.place.value;
-  const metric = mostMetric(place);
+  const metric = mostMetric(place, filtersOf(place, app.brush.value));
   useActions(app, { "overview.metric": () => app.change({ metric: [nextMetric(metric)] }) });
   const shown = part.shown.value?.value;
   const placeOf = (code: Code) => places?.get(placeKey(code.name, code.module)) ?? code;
@@ -215,7 +217,13 @@ function MostPart({ app }: { app: App }) {
       <MostChoice metric={metric} choose={(name) => app.change({ metric: [name] })} />
       <Answered part={part} skeleton={mostSkeleton}>
         {(most) => (
-          <MostTable most={most} placeOf={placeOf} picked={place.picked.at(-1)} {...pointing(app)} />
+          <MostTable
+            most={most}
+            placeOf={placeOf}
+            picked={place.picked.at(-1)}
+            empty={<WaysBack app={app} />}
+            {...pointing(app)}
+          />
         )}
       </Answered>
     </section>

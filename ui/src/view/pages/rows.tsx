@@ -9,9 +9,10 @@ import { Extras } from "../../model/extra.ts";
 import type { Follower, Shown } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { metricOf, metrics, whyNot } from "../../model/metrics.ts";
+import { metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
+import type { Place } from "../../model/place.ts";
 import { pickedOf, rowActions, type RowAction, type Subject } from "../../model/row-actions.ts";
 import { csvRows, markdown, type Column } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
@@ -20,13 +21,14 @@ import { Menu, type Entry, type MenuProps } from "../menu.tsx";
 import { useMainPart, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import type { GridColumn, GridData, GridRow } from "../table.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
-/** The metrics that a page shows: the first one that was chosen, and those that the page adds. */
-export function shownMetrics(chosen: readonly string[], usual: readonly MetricName[]): MetricName[] {
-  const known = metrics.map(({ name }) => name);
-  const picked = known.filter((name) => chosen.includes(name)).sort((a, b) => chosen.indexOf(a) - chosen.indexOf(b));
-  if (picked.length > 1) return picked;
-  return [...picked, ...usual.filter((name) => !picked.includes(name))];
+/** The metrics of pages of functions, besides the one that counts first. */
+const others: readonly MetricName[] = ["leaked", "bytes"];
+
+/** The metrics that a page shows, in their order. */
+export function shownMetrics(place: Place, range: Times): MetricName[] {
+  return metricsAt(place, range, others);
 }
 
 export function gridColumn({ key, metric, side, scale, values }: Column, alone: boolean, sorts: boolean): GridColumn {
@@ -34,14 +36,14 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
   for (const value of values) if (value > most) most = value;
   const what = alone ? "" : side;
   const title = [what, scale.unit].filter((part) => part !== "").join(" ");
-  const { label, short } = metricOf(metric) ?? { label: metric, short: metric };
+  const { label, short, about } = metricOf(metric) ?? { label: metric, short: metric, about: "" };
   const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
   return {
     key,
     group: metric,
     title: title || "\u00a0",
     heading: short,
-    hint: alone ? label : `${label}: ${meaning}`,
+    hint: [alone ? label : `${label}: ${meaning}`, about].filter(Boolean).join("\n"),
     chars: Math.max(scale.text(most).length, title.length + 1, alone ? Math.min(short.length, 16) + 1 : 0, 6),
     sorts,
   };
@@ -182,10 +184,14 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
     const next = wanted ? [...chosen, metric] : chosen.filter((name) => name !== metric);
     app.change({ metric: next }, "replace");
   };
-  const list = [
-    ...chosen.flatMap((name) => metrics.find((m) => m.name === name) ?? []),
-    ...metrics.filter(({ name }) => !chosen.includes(name)),
-  ];
+  // In a group of their own, the chosen ones are in the order of the columns.
+  const groups = [
+    { title: "Shown", metrics: chosen.flatMap((name) => metricOf(name) ?? []) },
+    ...metricGroups.map((group) => ({
+      ...group,
+      metrics: group.metrics.filter(({ name }) => !chosen.includes(name)),
+    })),
+  ].filter((group) => group.metrics.length > 0);
   return (
     <div
       class="columns"
@@ -203,21 +209,29 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
       {open.value && (
         <div class="columns-list" role="group" aria-label="columns">
           <p class="quiet">Drag a heading to move a column, or press Alt and an arrow on it.</p>
-          {list.map(({ name, label }) => {
-            const on = chosen.includes(name);
-            const why = whyNot(app.place.value, name);
-            return (
-              <label key={name} title={why}>
-                <input
-                  type="checkbox"
-                  checked={on}
-                  disabled={on ? chosen.length <= 2 : why !== undefined}
-                  onChange={(event) => change(name, event.currentTarget.checked)}
-                />{" "}
-                {label} <span class="quiet">{why === undefined ? (label === name ? "" : name) : why}</span>
-              </label>
-            );
-          })}
+          {groups.map(({ title, metrics }) => (
+            <fieldset key={title}>
+              <legend>{title}</legend>
+              {metrics.map(({ name, label, about }) => {
+                const on = chosen.includes(name);
+                const why = whyNot(app.place.value, name);
+                return (
+                  <label key={name} title={`--metric ${name}`}>
+                    <input
+                      type="checkbox"
+                      checked={on}
+                      disabled={on ? chosen.length <= 2 : why !== undefined}
+                      aria-label={label}
+                      onChange={(event) => change(name, event.currentTarget.checked)}
+                    />
+                    <span>
+                      {label} <span class="quiet">{why ?? about}</span>
+                    </span>
+                  </label>
+                );
+              })}
+            </fieldset>
+          ))}
         </div>
       )}
     </div>
@@ -261,8 +275,11 @@ export function Nothing({ app }: { app: App }) {
     return <EmptyBox why="The program allocated nothing while it was recorded." command="heaptap run ./program" />;
   }
   if (events === 0) return <EmptyBox why={nothingIntact} command="heaptap verify FILE" />;
-  const why = "Nothing of what is counted here lies in the selection.";
-  return <EmptyBox why={`${why} Choose another range, or remove a filter at the left.`} />;
+  return (
+    <EmptyBox why="Nothing of what is counted here lies in the selection.">
+      <WaysBack app={app} />
+    </EmptyBox>
+  );
 }
 
 /** Answers that are asked for as rows are opened, while the component is shown. */
@@ -286,7 +303,8 @@ function toneOf(kind: Kind): GridRow["tone"] {
 /** A row of a table. */
 export function groupRow(group: Group, open: ReadonlySet<number>): GridRow {
   const { key, name, note } = group;
-  const title = lines(group.by === "stack" ? group.stack.map((frame) => frame.name) : [group.text]);
+  const code = group.unknown ? [] : [group.text];
+  const title = lines(group.by === "stack" ? group.stack.map((frame) => frame.name) : code);
   return { key, level: 1, indent: 0, open: open.has(key), name, note, title, tone: toneOf(group.kind) };
 }
 

@@ -4,7 +4,8 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
 import type { MetricName } from "../../api.ts";
 import { editorLink } from "../../model/editor.ts";
-import { metricOf } from "../../model/metrics.ts";
+import { filtersOf } from "../../model/filters.ts";
+import { metricAt, metricOf, metricsAt, type Times } from "../../model/metrics.ts";
 import type { Place } from "../../model/place.ts";
 import { firstFile, lineFocus, SourceReader, type Call, type Entry, type Sheet } from "../../model/source.ts";
 import { askEntries, askPlace, sourceQuestion, type Entries } from "../../net/source.ts";
@@ -15,12 +16,11 @@ import { goOf } from "../go-of.ts";
 import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { SourceList, SourceView } from "../source.tsx";
 import { EmptyBox } from "../states.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
-/** The columns, unless the reader has chosen others. */
-function metricsOf(place: Place): MetricName[] {
-  const chosen = place.metric.map((name) => metricOf(name)?.name).filter((name) => name !== undefined);
-  if (chosen.length > 1) return [...new Set(chosen)];
-  return [...new Set([chosen[0] ?? "peak", "allocations", "bytes"] as const)];
+/** The columns. */
+function metricsOf(place: Place, range: Times): MetricName[] {
+  return metricsAt(place, range, ["allocations", "bytes"]);
 }
 
 export function Source({ app }: { app: App }) {
@@ -32,7 +32,7 @@ export function Source({ app }: { app: App }) {
   }, [match.value]);
   const first = useMemo(() => signal<string | undefined>(undefined), []);
   const list = usePart<Entries>(app, "source-list", ({ recording, place, filters, rough }) => {
-    const [metric = "peak"] = metricsOf(place);
+    const [metric = "peak"] = metricsOf(place, filters);
     const parameters = { ...filters, ...(rough && { rough: "pixel" }) };
     const wanted = asked.value;
     return {
@@ -49,7 +49,7 @@ export function Source({ app }: { app: App }) {
 
   const lines = useMainPart(app, "source-lines", ({ place, filters }: Selected) => {
     const file = place.file ?? first.value;
-    return file === undefined ? undefined : sourceQuestion(filters, file, metricsOf(place), place.at);
+    return file === undefined ? undefined : sourceQuestion(filters, file, metricsOf(place, filters), place.at);
   });
 
   // A name that is followed is looked up first: where it is.
@@ -75,7 +75,7 @@ export function Source({ app }: { app: App }) {
         {(shown) => (
           <SourceList
             {...shown}
-            unit={metricOf(metricsOf(place)[0] ?? "peak")?.unit ?? "bytes"}
+            unit={metricOf(metricAt(place, filtersOf(place, app.brush.value)))?.unit ?? "bytes"}
             file={place.file ?? first.value}
             match={match}
             go={(entry: Entry) =>
@@ -90,14 +90,18 @@ export function Source({ app }: { app: App }) {
         <EmptyBox
           why="No call stack of this selection has source lines: the program was built without debug information."
           command="heaptap run ./program   # built with -g"
-        />
+        >
+          <WaysBack app={app} />
+        </EmptyBox>
       ) : (
         <Answered part={lines} skeleton={<Bone width="60%" />}>
           {(sheet) =>
             sheet ? (
               <File app={app} sheet={sheet} called={(call) => toFunction(call.name)} />
             ) : (
-              <EmptyBox why="The selection has nothing of this file." />
+              <EmptyBox why="The selection has nothing of this file.">
+                <WaysBack app={app} />
+              </EmptyBox>
             )
           }
         </Answered>

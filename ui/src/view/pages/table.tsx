@@ -5,6 +5,7 @@ import type { ByName, MetricName, Parameters, Sandwich, Tree } from "../../api.t
 import type { App, Selected } from "../../app.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
+import { filtersOf } from "../../model/filters.ts";
 import { Lines, type Block, type Sub } from "../../model/lines.ts";
 import { atOf } from "../../model/metrics.ts";
 import { Outline, treeInPlace, treeOf, type TreeNode } from "../../model/outline.ts";
@@ -42,7 +43,6 @@ const groupings: readonly ByName[] = [
   ...(["function", "line", "address", "file", "module", "stack"] as const),
   ...(["thread", "size", "allocator", "region", "region-name"] as const),
 ];
-const usual: readonly MetricName[] = ["peak", "leaked", "bytes"];
 const firstRows = 1000;
 const pageRows = 10_000;
 /** How many callers and callees are asked for first, and at most. */
@@ -73,7 +73,7 @@ type Order = Pick<Parameters["top"], "sort" | "self" | "reverse">;
 const complete = signal<{ rows: string; order: Order } | undefined>(undefined);
 
 function questionOf({ place, filters, rough }: Selected, first = false): Question<"top", Sheet> {
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = shownMetrics(place, filters);
   const metric = rough || first ? table.quickOf(metrics) : metrics;
   const parameters: Parameters["top"] = { ...filters, by: byOf(place), metric, limit: firstRows };
   Object.assign(parameters, atOf(place, metric));
@@ -143,7 +143,7 @@ export function Table({ app }: { app: App }) {
 
 function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boolean; asked: string }) {
   const place = app.place.value;
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = shownMetrics(place, filtersOf(place, app.brush.value));
   const sort = sortOf(place, metrics);
   const cursor = useMemo(() => new GridCursor(), []);
   const open = useSignal<ReadonlySet<number>>(new Set());
@@ -181,7 +181,9 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
 
   const arranged = useMemo((): Arranged => {
     const before = last.current;
-    if (rough && before) {
+    const names = ({ metrics }: Sheet) => metrics.map(({ name }) => name).join();
+    // A drag begins with other metrics where it begins a range.
+    if (rough && before && names(before.sheet) === names(joined)) {
       const sheet = table.inPlace(before.sheet, joined);
       const columns = table.columnsOf(sheet, before.columns, true);
       const fresh = sheet.groups.length - before.sheet.groups.length;
@@ -249,8 +251,8 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
       const outline = new Outline(shown, { open: open.value, parts: new Map(), fold: !place.unfolded });
       const below = outline.lines(3, 2);
       const isOpen = below.length === 0 ? undefined : open.value.has(shown.key);
-      const { key } = shown;
-      const base = { node: shown, level: 2, indent: 1, kind: "node" as const, via: 0, within: 0, rest: 0 };
+      const { key, total, self } = shown;
+      const base = { node: shown, level: 2, indent: 1, kind: "node" as const, total, self, via: 0, within: 0, rest: 0 };
       const heading: Sub<GridRow> = { kind: "heading", key, level: 2, text, line: { ...base, key, open: isOpen } };
       const subs = below.map((line): Sub<GridRow> => ({ kind: "node", key: line.key, level: line.level, line }));
       return isOpen ? [heading, ...subs] : [heading];
@@ -275,7 +277,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     const line = lines.at(i);
     if (typeof line === "number") return values[line] ?? NaN;
     if ((line.kind !== "node" && line.kind !== "heading") || line.line.kind === "rest") return undefined;
-    const { total, self } = line.line.node;
+    const { total, self } = line.line;
     return (side === "total" ? total : self)[metrics.indexOf(metric)] ?? NaN;
   }
 

@@ -37,7 +37,6 @@ import {
 } from "./rows.tsx";
 
 const groupings: readonly ByName[] = ["function", "line", "address", "file", "module", "region", "region-name"];
-const usual: readonly MetricName[] = ["peak", "leaked", "bytes"];
 /** How many nodes are asked for at a time: those that count most. */
 const nodesAtOnce = 2000;
 
@@ -50,13 +49,15 @@ function byOf(place: Place): ByName {
 
 interface Answer {
   by: string;
+  /** By which the nodes have their numbers: a rough answer may lack some. */
+  names: readonly MetricName[];
   metrics: Metric[];
   root: TreeNode;
   missing: string | undefined;
 }
 
 function questionOf({ place, filters, rough }: Selected, first = false): Question<"tree", Answer> {
-  const all = shownMetrics(place.metric, usual);
+  const all = shownMetrics(place, filters);
   const metric = rough || first ? table.quickOf(all) : all;
   const parameters: Parameters["tree"] = { ...filters, by: byOf(place), metric, nodes: nodesAtOnce, threshold: "0" };
   Object.assign(parameters, atOf(place, metric));
@@ -66,10 +67,9 @@ function questionOf({ place, filters, rough }: Selected, first = false): Questio
   return { name: "tree", parameters, read: (answer) => answerOf(answer, all) };
 }
 
-/** @param names all metrics that are shown, in their order: a rough answer may lack some */
 function answerOf(answer: Answers["tree"], names: readonly MetricName[]): Answer {
   const { by, missing } = answer;
-  return { by, missing, metrics: table.metricsOf(answer.metrics), root: treeOf(nodesOf(answer), names) };
+  return { by, names, missing, metrics: table.metricsOf(answer.metrics), root: treeOf(nodesOf(answer), names) };
 }
 
 function nodesOf(answer: Answers["tree"]) {
@@ -94,11 +94,12 @@ interface Arranged {
   root: TreeNode;
   columns: Column[];
   metrics: Metric[];
+  names: readonly MetricName[];
 }
 
 function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean }) {
   const place = app.place.value;
-  const metrics = shownMetrics(place.metric, usual);
+  const metrics = answer.names;
   const cursor = useMemo(() => new GridCursor(), []);
   const open = useSignal<ReadonlySet<number>>(new Set());
   const asked = useSignal<ReadonlyMap<number, string>>(new Map()); // nodes whose rest was asked for, with their tasks
@@ -122,7 +123,9 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
   const last = useRef<Arranged | undefined>(undefined);
   const { root: whole, columns } = useMemo((): Arranged => {
     const before = last.current;
-    if (rough && before) return { ...before, root: treeInPlace(before.root, answer.root) };
+    // A drag begins with other metrics where it begins a range.
+    const same = before?.names.join() === metrics.join();
+    if (rough && before && same) return { ...before, root: treeInPlace(before.root, answer.root) };
     const values = (of: readonly number[]) =>
       Object.fromEntries(metrics.map((name, i) => [name, Float64Array.of(of[i] ?? NaN)]));
     const [total, self] = [values(answer.root.total), values(answer.root.total.map(() => 0))];
@@ -130,7 +133,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     const all = table.columnsOf(table.withMetrics(given, metrics, before?.metrics ?? []), before?.columns);
     // Names need the room: what a node allocates itself is shown of the first metric.
     const columns = all.filter(({ metric, side }) => side === "total" || metric === metrics[0]);
-    return (last.current = { root: answer.root, columns, metrics: answer.metrics });
+    return (last.current = { root: answer.root, columns, metrics: answer.metrics, names: metrics });
   }, [answer, rough]);
 
   const parts = useMemo(() => {
@@ -141,16 +144,17 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     }
     return found;
   }, [asked.value, extras.answers.value]);
+  const adds = metrics.map((name) => metricOf(name)?.adds ?? false);
   const edited = useMemo(() => {
     const { collapse, below } = place;
     if (collapse.length === 0) return undefined;
-    return editedTree(whole, { parts, collapse, below, adds: metrics.map((name) => metricOf(name)?.adds ?? false) });
+    return editedTree(whole, { parts, collapse, below, adds });
   }, [whole, parts, place.collapse.join("\0"), place.below.join("\0")]);
   const root = edited?.root ?? whole;
   /** The nodes of the answer that a node stands for, the largest first. */
   const sourcesOf = (node: TreeNode) => edited?.sources.get(node) ?? [node];
   const outline = useMemo(
-    () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded }),
+    () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded, adds }),
     [root, open.value, parts, place.unfolded],
   );
   // At first, the tree is open as far as there is only one way, and along the hottest path.
@@ -159,8 +163,10 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     open.value = new Set([...outline.opened(root), ...outline.hottest(root).open.slice(0, firstLevels)]);
   }, [outline]);
   const lines = useMemo((): Line[] => {
-    const first = { node: root, key: root.key, level: 1, indent: 0, open: undefined };
-    return [{ ...first, kind: "node", via: 0, within: 0, rest: 0 }, ...outline.lines(2, 1)];
+    const { total } = root;
+    const first = { node: root, key: root.key, level: 1, indent: 0, open: undefined, total };
+    const { self } = outline.below(root);
+    return [{ ...first, kind: "node", self, via: 0, within: 0, rest: 0 }, ...outline.lines(2, 1)];
   }, [outline]);
 
   const changeOpen = (keys: readonly number[], wanted: boolean) => {
@@ -189,7 +195,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     extras.ask(task);
   };
 
-  const share = (node: TreeNode) => percent(node.total[0] ?? NaN, root.total[0] ?? 0);
+  const share = ({ total }: Line) => (Number.isNaN(total[0]) ? "" : percent(total[0] ?? NaN, root.total[0] ?? 0));
   const shown = useMemo(() => {
     const alone = answer.metrics.length === 0;
     const list: { column: Column | undefined; grid: GridColumn }[] = columns.map((column) => ({
@@ -204,7 +210,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     return list;
   }, [columns]);
   const valueOf = (line: Line, { metric, side }: Column) => {
-    return (side === "total" ? line.node.total : line.node.self)[metrics.indexOf(metric)] ?? NaN;
+    return (side === "total" ? line.total : line.self)[metrics.indexOf(metric)] ?? NaN;
   };
   const data = useMemo((): GridData => {
     const rows = new Map<number, GridRow>();
@@ -226,12 +232,11 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
       cell: (i, c) => {
         const line = lines[i];
         const column = shown[c]?.column;
-        if (!line || line.kind === "rest") return { text: "", exact: "", bar: 0 };
-        if (!column) {
-          const text = Number.isNaN(line.node.total[0]) ? "–" : share(line.node);
-          return { text, exact: "", bar: 0 };
-        }
+        const nothing = { text: "", exact: "", bar: 0 };
+        if (!line) return nothing;
+        if (!column) return { ...nothing, text: share(line) || (line.kind === "rest" ? "" : "–") };
         const value = valueOf(line, column);
+        if (line.kind === "rest" && Number.isNaN(value)) return nothing;
         const bar = column.full > 0 && value > 0 ? value / column.full : 0;
         return { text: column.scale.text(value), exact: column.scale.exact(value), bar, value };
       },

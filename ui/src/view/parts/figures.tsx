@@ -1,10 +1,14 @@
 // The figures that answer the first question: how much, at most and in all.
-import { duration, percent, plural, shortCount } from "../../model/format.ts";
+import type { Clock } from "../../model/clock.ts";
+import { percent, plural, shortCount } from "../../model/format.ts";
 import type { Figures } from "../../net/overview.ts";
 import { Figure, Size } from "../figures.tsx";
 
 /** Without figures, their skeleton. */
-export function FigureRow({ figures: f }: { figures: Figures | undefined }) {
+export function FigureRow({ figures: f, clock }: { figures: Figures | undefined; clock: Clock }) {
+  const when = (atNs: number | undefined) => {
+    return atNs === undefined ? "sum of the processes" : `after ${clock.moment(atNs)}`;
+  };
   return (
     <dl class="figures">
       <Figure
@@ -40,10 +44,6 @@ const unknown = "not known";
 
 function sizeOf(value: { bytes: number } | undefined) {
   return value ? <Size bytes={value.bytes} /> : "–";
-}
-
-function when(atNs: number | undefined): string {
-  return atNs === undefined ? "sum of the processes" : `after ${duration(atNs)}`;
 }
 
 /** A count in few characters; its hint has the exact one. */

@@ -1,4 +1,5 @@
 // What stands out, in words: what a fix would save, where, how sure that is, and a link to the evidence.
+import type { Clock } from "../../model/clock.ts";
 import { visible } from "../../model/names.ts";
 import { location } from "../../model/names.ts";
 import { placeOfInsight, type Insight, type Part } from "../../model/overview.ts";
@@ -7,8 +8,13 @@ import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
 import { PlaceLink } from "../place-link.tsx";
 
-export function InsightList(props: { recording: string; insights: Insight[]; go: (to: Place) => void }) {
-  const { recording, insights, go } = props;
+export function InsightList(props: {
+  recording: string;
+  insights: Insight[];
+  clock: Clock;
+  go: (to: Place) => void;
+}) {
+  const { recording, insights, clock, go } = props;
   if (insights.length === 0) {
     return (
       <p class="quiet">
@@ -21,13 +27,14 @@ export function InsightList(props: { recording: string; insights: Insight[]; go:
   return (
     <ul class="insights">
       {insights.map((insight, i) => (
-        <Row key={i} insight={insight} to={placeOfInsight(recording, insight)} go={go} />
+        <Row key={i} insight={insight} clock={clock} to={placeOfInsight(recording, insight)} go={go} />
       ))}
     </ul>
   );
 }
 
-function Row({ insight, to, go }: { insight: Insight; to: Place; go: (to: Place) => void }) {
+function Row(props: { insight: Insight; clock: Clock; to: Place; go: (to: Place) => void }) {
+  const { insight, clock, to, go } = props;
   const { code, saves, says, basis, confidence, measured } = insight;
   const where = location(code.file, code.line);
   return (
@@ -38,7 +45,7 @@ function Row({ insight, to, go }: { insight: Insight; to: Place; go: (to: Place)
       <div>
         <p>
           <Name text={code.name} limit={80} />
-          <Words parts={says} />
+          <Words parts={says} clock={clock} />
         </p>
         <p class="quiet" title={`confidence ${Math.round(100 * confidence)} %, ${measured ? "measured" : "estimated"}`}>
           {where !== "" && (
@@ -47,7 +54,7 @@ function Row({ insight, to, go }: { insight: Insight; to: Place; go: (to: Place)
               {" · "}
             </>
           )}
-          <Words parts={basis} />
+          <Words parts={basis} clock={clock} />
         </p>
       </div>
       <PlaceLink to={to} go={go} label={`Show me: ${visible(code.name).slice(0, 200)}`}>
@@ -57,15 +64,15 @@ function Row({ insight, to, go }: { insight: Insight; to: Place; go: (to: Place)
   );
 }
 
-function Words({ parts }: { parts: Part[] }) {
+function Words({ parts, clock }: { parts: Part[]; clock: Clock }) {
   return (
     <bdi>
-      {parts.map(({ text, exact }, i) =>
+      {parts.map(({ text, exact, atNs }, i) =>
         exact === undefined ? (
           visible(text)
         ) : (
           <span key={i} class="value" title={exact}>
-            {text}
+            {atNs === undefined ? text : clock.moment(atNs)}
           </span>
         ),
       )}

@@ -1,4 +1,5 @@
 // The functions with the most of a metric, which the reader chooses.
+import type { ComponentChildren } from "preact";
 import type { Code } from "../../model/explain.ts";
 import { percent } from "../../model/format.ts";
 import { base, location, visible } from "../../model/names.ts";
@@ -33,14 +34,18 @@ export interface MostProps extends Pointing {
   /** Where a function is. */
   placeOf: (code: Code) => { file: string; line: number };
   picked: string | undefined;
+  /** What leads on if there are no rows. */
+  empty: ComponentChildren;
 }
 
 /** Columns beside that of the metric. */
 const beside = ["peak", "bytes", "allocations", "temporary"] as const;
 
-export function MostTable({ most, placeOf, picked, hover, pick }: MostProps) {
+export function MostTable({ most, placeOf, picked, hover, pick, empty }: MostProps) {
   const { metric, total, rows } = most;
-  if (rows.length === 0) return <EmptyBox why={`No function has anything that counts: ${mostLabels[metric]}.`} />;
+  if (rows.length === 0) {
+    return <EmptyBox why={`No function has anything that counts: ${mostLabels[metric]}.`}>{empty}</EmptyBox>;
+  }
   const columns = beside.filter((name) => name !== metric);
   const largest = rows.reduce((max, row) => Math.max(max, row.values[metric] ?? 0), 1);
   return (

@@ -1,4 +1,5 @@
 // By how much the resident set changed over a range, and where that is not in live blocks, in which of its parts.
+import type { Clock } from "../../model/clock.ts";
 import { location } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
 import {
@@ -20,13 +21,14 @@ export function ResidentChangeView(props: {
   recording: string;
   change: ResidentChange;
   range: Span;
+  clock: Clock;
   go: (to: Place) => void;
 }) {
-  const { recording, change, range, go } = props;
+  const { recording, change, range, clock, go } = props;
   return (
     <>
       <p>{changeInWords(change)}</p>
-      <p class="quiet">{readings(change, range)}</p>
+      <p class="quiet">{readings(change, range, clock)}</p>
       {restMatters(change) && (
         <WaterfallTable
           of={residentBars(change)}
