@@ -229,7 +229,8 @@ func checkCompare(t *testing.T, c comparison) {
 		t.Errorf("%v to %v, less %v to %v, as %s: %s", c.From, c.To, c.From2, c.To2, c.Shape, c.Command)
 	}
 	if !strings.HasSuffix(c.Refused, "character 4") || c.Kept != "one(two" || len(c.Filters) > 0 || !c.Copied {
-		t.Errorf("a wrong filter: %q, kept %q, in force %q; the link was copied: %t", c.Refused, c.Kept, c.Filters, c.Copied)
+		t.Errorf("a wrong filter: %q, kept %q, in force %q; the link was copied: %t", c.Refused, c.Kept, c.Filters,
+			c.Copied)
 	}
 }
 

@@ -269,7 +269,8 @@ export function changeInWords(change: ResidentChange): string {
   const live = liveOf(end) - liveOf(begin);
   const moved = (n: number) => (n === 0 ? "did not change" : `${n < 0 ? "fell" : "rose"} by ${size(Math.abs(n))}`);
   const same = all !== 0 && live !== 0 && (all < 0) === (live < 0);
-  const of = same ? `live blocks by ${size(Math.abs(live))}` : `${all === 0 ? "and" : "while"} live blocks ${moved(live)}`;
+  const apart = `${all === 0 ? "and" : "while"} live blocks ${moved(live)}`;
+  const of = same ? `live blocks by ${size(Math.abs(live))}` : apart;
   const none = all === 0 && live === 0;
   const both = none ? "Resident memory and live blocks did not change" : `Resident memory ${moved(all)}, ${of}`;
   if (!restMatters(change)) return `${both}.`;

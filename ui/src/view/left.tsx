@@ -98,7 +98,8 @@ function AddFilter({ app }: { app: App }) {
       // The server takes what lacks a closing bracket to be wrong from its beginning on.
       const here = refused.position === undefined ? undefined : wrongAt(value);
       const at = here?.at ?? (refused.position === undefined ? undefined : charactersIn(value, refused.position));
-      wrong.value = here ? wrongIn(value) : at === undefined ? refused.message : `${refused.message}, character ${at + 1}`;
+      const place = at === undefined ? "" : `, character ${at + 1}`;
+      wrong.value = here ? wrongIn(value) : refused.message + place;
       text.value = value;
       field.current?.focus();
       if (at !== undefined) field.current?.setSelectionRange(at, value.length);
