@@ -567,9 +567,8 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
       <canvas ref={overlay} aria-hidden="true" />
       <span id={help} class="unseen">
         Live and resident bytes over time; peak {size(peak.bytes)}. Arrows move the chosen moment, with Shift they
-        select a range, with Ctrl and Shift a second one to compare with. Enter selects the rise around the moment, Escape
-        goes one step
-        back.
+        select a range, with Ctrl and Shift a second one to compare with. Enter selects the rise around the moment,
+        Escape goes one step back.
       </span>
       <span class="unseen" role="status">
         {said.value}
