@@ -30,13 +30,23 @@ type sighting struct {
 		Moves int
 		Wrong []any
 	}
-	Hide struct {
+	Compare comparison
+	Hide    struct {
 		Hidden []string
 		Shown  int
 	}
 	Folded   map[string][]string // what is said of events that were folded, by page
 	Waits    waits
 	Problems []string
+}
+
+// comparison is what the page shows of two ranges, and then of a filter that is wrong.
+type comparison struct {
+	One, Two, After               []string // words at the left
+	From, To, From2, To2          float64
+	Shape, Command, Refused, Kept string
+	Filters                       []string
+	Copied                        bool
 }
 
 // waits is what a page shows of an answer that takes long.
@@ -180,6 +190,7 @@ func TestPages(t *testing.T) {
 	if len(s.Hide.Hidden) > 0 || s.Hide.Shown == 0 {
 		t.Errorf("a hidden tab asked for %q, once seen %d times", s.Hide.Hidden, s.Hide.Shown)
 	}
+	checkCompare(t, s.Compare)
 	checkFolded(t, filepath.Join(dir, "folded.htap"), s.Folded)
 	checkWaits(t, s.Waits)
 	for _, name := range names {
@@ -200,6 +211,29 @@ func TestPages(t *testing.T) {
 }
 
 // checkFolded: pages that need events which were folded say so, and from when on there are some.
+// checkCompare checks that the earlier of two ranges is A, and that what is wrong stays where it was written.
+func checkCompare(t *testing.T, c comparison) {
+	t.Helper()
+	first := func(words []string) (kinds []string) {
+		for _, word := range words {
+			kinds = append(kinds, strings.Join(strings.Fields(word)[:2], " "))
+		}
+		return kinds
+	}
+	if len(c.One) != 1 || !slices.Equal(first(c.Two), []string{"time B", "time A"}) || !slices.Equal(c.After, c.One) {
+		t.Errorf("with one range %q, with two %q, with one again %q", c.One, c.Two, c.After)
+	}
+	// Both are as long as each other, and the later one begins where the earlier one ends.
+	if c.From >= c.To || c.To2 != c.From || c.From2 >= c.To2 || c.Shape != "difference" ||
+		!strings.HasPrefix(c.Command, "heaptap diff --tree") {
+		t.Errorf("%v to %v, less %v to %v, as %s: %s", c.From, c.To, c.From2, c.To2, c.Shape, c.Command)
+	}
+	if !strings.HasSuffix(c.Refused, "character 4") || c.Kept != "one(two" || len(c.Filters) > 0 || !c.Copied {
+		t.Errorf("a wrong filter: %q, kept %q, in force %q; the link was copied: %t", c.Refused, c.Kept, c.Filters,
+			c.Copied)
+	}
+}
+
 func checkFolded(t *testing.T, path string, pages map[string][]string) {
 	t.Helper()
 	program := kit.JSON[struct {

@@ -9,7 +9,8 @@ import { filtersOf, type Filters } from "./model/filters.ts";
 import { Follower, type Task } from "./model/follower.ts";
 import { formatPlace, home, pageNames, parsePlace, type Place } from "./model/place.ts";
 import type { Span } from "./model/time.ts";
-import { taskOf, type Question } from "./net/ask.ts";
+import { pathOf, taskOf, type Question } from "./net/ask.ts";
+import type { Fault } from "./net/fault.ts";
 import { Client } from "./net/lanes.ts";
 import { askRuns } from "./net/questions.ts";
 import { sendFile } from "./net/send.ts";
@@ -48,6 +49,7 @@ export class App {
   readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));
   readonly about = this.follower<About>("about");
   readonly report = this.follower<Report>("report");
+  readonly #checks = this.#client.lane("view/filter");
   #sent = 0; // files: each changes the list
   readonly #place = signal<Place>(parsePlace(location.search));
   /** The range while the reader drags over the timeline; undefined: nothing is dragged. */
@@ -182,6 +184,15 @@ export class App {
       stop();
       if (this.asked.peek()?.part === part) this.asked.value = undefined;
     };
+  }
+
+  /** Why the server refuses filters; undefined: it does not, or does not answer. */
+  async refusal(filters: Filters): Promise<Fault | undefined> {
+    const { recording } = this.#place.peek();
+    if (recording === undefined) return undefined;
+    const path = pathOf(recording, "top", { ...filters, limit: 1, rough: "pixel" } as Values);
+    const outcome = await this.#checks.run((ask) => ask(path));
+    return outcome && "fault" in outcome && outcome.fault.kind === "refused" ? outcome.fault : undefined;
   }
 
   /** What a part asks about that asks only now and then: the place, whatever the reader drags. */

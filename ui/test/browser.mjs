@@ -296,7 +296,8 @@ const tests = {
     const error = { error: "folded", what: "these events were folded", where: "from", do: "ask from 5 s on" };
     special.set("/r/b/report", (_, json) => json(409, error));
     const page = await open("/?recording=b");
-    for (const text of ["these events were folded", "ask from 5 s on", "/api/v1/r/b/report"]) await has(page, text);
+    const texts = ["these events were folded", "ask from 5 s on", "asked for: report, with from"];
+    for (const text of texts) await has(page, text);
     await picture(page, "error");
     await page.setViewportSize({ width: 360, height: 900 });
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { commandOf, diffCommandOf, type Values } from "../src/model/commands.ts";
 import type { Recording, Run } from "../src/model/answers.ts";
 import { clockOf } from "../src/model/clock.ts";
-import { filtersOf, literally, words } from "../src/model/filters.ts";
+import { charactersIn, filtersOf, literally, words, wrongIn } from "../src/model/filters.ts";
 import { placeOf, type Place } from "../src/model/place.ts";
 import { pathOf } from "../src/net/ask.ts";
 
@@ -54,6 +54,15 @@ test("several of a filter are asked together, and each is a word", () => {
   assert.deepEqual(list[1]?.without.focus, ["f", "lib,so"]);
 });
 
+test("of two ranges, each can be removed, and the other one stays", () => {
+  const two = { ...placeOf("2"), from: "1.5s", to: "1.9s", from2: "1s", to2: "1.2s" };
+  const texts = (at: Place) => words(at, clock).map(({ kind, value }) => `${kind} ${value}`);
+  assert.deepEqual(texts(two), [`time B ${clock.range("1.5s", "1.9s")}`, `time A ${clock.range("1s", "1.2s")}`]);
+  const [b, a] = words(two, clock);
+  assert.deepEqual(texts(a?.without ?? two), [`time ${clock.range("1.5s", "1.9s")}`]);
+  assert.deepEqual(texts(b?.without ?? two), [`time ${clock.range("1s", "1.2s")}`]);
+});
+
 test("a word that has no effect on a page says so", () => {
   const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
   const idle = (page: Place["page"]) =>
@@ -83,4 +92,12 @@ test("a question is a command", () => {
   );
   const two = { path: "r.htap", recordings: [recording, recording] } as Run;
   assert.equal(commandOf(two, recording, "process", { steps: 4 }), "heaptap timeline --process 7 r.htap");
+});
+
+test("a wrong regular expression says where it is wrong", () => {
+  const at = (pattern: string) => Number(/^not a regular expression: .+, character (\d+)$/.exec(wrongIn(pattern))?.[1]);
+  assert.deepEqual(["foo(bar", "a[b", "a**", "x)", "(a", "(a|b)(c", "*"].map(at), [4, 2, 3, 2, 1, 6, 1]);
+  assert.match(wrongIn("("), /unterminated group/);
+  for (const right of ["", "a|b", "operator\\(\\)", "^x$"]) assert.equal(wrongIn(right), "");
+  assert.equal(charactersIn("é(x", 2), 1);
 });

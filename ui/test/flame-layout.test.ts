@@ -313,6 +313,13 @@ test("another answer shows the same part, or its nearest caller if that is gone"
   }
 });
 
+test("what shows the whole goes on to, where a frame that was as wide is narrower", () => {
+  const tree = treeFrom([{ frames: [2, 3], bytes: 100 }]);
+  const other = treeFrom([{ frames: [2, 3], bytes: 90 }, { frames: [4], bytes: 10 }]);
+  const whole = { left: 0, right: 1, top: 0 };
+  assert.deepEqual(viewOf(markOf(whole, layOut(tree, "size"), tree.parent), layOut(other, "size")), whole);
+});
+
 test("what lacks children in sight is asked for: what fills the window, or else the widest", () => {
   const nodes = {
     rows: 4, parent: [-1, 0, 1, 0], group: [-1, 0, 1, 2], self: [0, 0, 0, 5], total: [100, 60, 60, 40],

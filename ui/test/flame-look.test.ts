@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ageStep, colourNodes, hex, meanings, modes, palette } from "../src/model/flame/colour.ts";
 import { Frames } from "../src/model/flame/frames.ts";
 import { Workshop } from "../src/model/flame/job.ts";
-import { elide, Labels } from "../src/model/flame/label.ts";
+import { elide, figuresIn, Labels } from "../src/model/flame/label.ts";
 import { treeOf } from "../src/model/flame/tree.ts";
 import { shorten } from "../src/model/names.ts";
 import { groups, numbers } from "./flame-model.ts";
@@ -180,4 +180,13 @@ test("a label never has more characters than there is room for, and nothing that
       assert.equal(labels.at(frame, names, room), label);
     }
   }
+});
+
+test("figures beside a name go one by one as the room shrinks", () => {
+  const at = (room: number, name = 8) => figuresIn(room, name, ["1.25 MiB", "3.1 %"]);
+  assert.equal(at(24), "1.25 MiB 3.1 %");
+  assert.deepEqual([at(23), at(18)], ["1.25 MiB", "1.25 MiB"]);
+  assert.equal(at(17), "");
+  assert.equal(at(30, 300), "1.25 MiB", "a long name is cut before the last figure goes");
+  assert.equal(figuresIn(40, 3, []), "");
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countedOf, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
+import { clockOf } from "../src/model/clock.ts";
+import { comparedIn, countedOf, neededFor, titleOf, wantedOf } from "../src/model/flame/wanted.ts";
 import { home, type Place } from "../src/model/place.ts";
 
 const at = (more: Partial<Place> = {}): Place => ({ ...home, page: "flame", ...more });
+const clock = clockOf(5e9, undefined);
 const range = { from: "1s", to: "2s" };
 
 test("in a range, a flame graph counts what was live at its end, unless the reader has chosen", () => {
@@ -24,8 +26,12 @@ test("a difference compares two ranges, or the end of one with its beginning", (
   assert.equal(wantedOf(at({ ...range, shape: "difference", metric: ["live-blocks"] })).metric, "live-blocks");
   assert.deepEqual(wantedOf(at({ to: "2s", shape: "difference" })).before, { from: undefined, to: "start" });
 
-  const two = wantedOf(at({ ...range, from2: "3s", to2: "4s", shape: "difference", metric: ["bytes"] }));
-  assert.deepEqual(two.before, { from: "3s", to: "4s" });
+  assert.match(comparedIn(one, at(range), clock) ?? "", /less what was live when it began/);
+  assert.equal(comparedIn(wantedOf(at(range)), at(range), clock), undefined);
+  const both = at({ ...range, from2: "0.5s", to2: "0.987654321s", shape: "difference", metric: ["bytes"] });
+  const two = wantedOf(both);
+  assert.deepEqual(two.before, { from: "0.5s", to: "0.987654321s" });
+  assert.match(comparedIn(two, both, clock) ?? "", /^B − A: 1\S* s – 2\S* s, less 0?\.?5\S* m?s – /);
   assert.equal(two.metric, "bytes");
   const open = wantedOf(at({ ...range, to2: "0.5s", shape: "difference" }));
   assert.equal(titleOf(open), "what has changed between two ranges");
@@ -34,7 +40,7 @@ test("a difference compares two ranges, or the end of one with its beginning", (
 });
 
 test("what cannot be shown says what it needs", () => {
-  assert.match(neededFor("difference", at()) ?? "", /drag over the timeline.*Shift/);
+  assert.match(neededFor("difference", at()) ?? "", /drag over the timeline.*Shift.*press c/);
   assert.equal(neededFor("difference", at(range)), undefined);
   assert.equal(neededFor("difference", at({ from2: "1s" })), undefined);
   assert.match(neededFor("sandwich", at()) ?? "", /click a function/);

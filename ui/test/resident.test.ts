@@ -4,6 +4,7 @@ import type { Memory } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
 import { formatPlace } from "../src/model/place.ts";
 import {
+  besidePeak,
   changeInWords,
   partChanges,
   placeOfPart,
@@ -209,6 +210,12 @@ test("what a resident set grew by is named: who mapped it, or which part", () =>
   const alike = { begin, end: setAt(2, { live: 200e6, mapped: 10e6, files: 5e6 }, [mapper("cache", 10e6)]) };
   assert.ok(!restMatters(alike));
   assert.equal(changeInWords(alike), "Resident memory rose by 95.4 MiB, live blocks by 95.4 MiB.");
+  const still = { begin, end: setAt(2, { live: 100e6, mapped: 8e6, files: 7e6 }) };
+  assert.equal(changeInWords(still), "Resident memory and live blocks did not change.");
+  const other = { begin, end: setAt(2, { live: 102e6, mapped: 8e6, files: 5e6 }) };
+  assert.match(changeInWords(other), /^Resident memory did not change, and live blocks rose by 1.91 MiB/);
+  const lone = { begin, end: setAt(2, { live: 100e6, mapped: 10e6, files: 9e6 }) };
+  assert.match(changeInWords(lone), /^Resident memory rose by 3.81 MiB, while live blocks did not change: /);
   const slack = { begin, end: setAt(2, { live: 50e6, slack: 70e6, mapped: 10e6, files: 5e6 }) };
   assert.equal(
     changeInWords(slack),
@@ -242,4 +249,13 @@ test("the readings nearest to both ends are asked for", async () => {
   assert.deepEqual(asked, ["r/1/memory?at=2s", "r/1/memory?at=end"]);
   assert.deepEqual([change?.begin.bytes, change?.end.atNs], [7, 3e9]);
   assert.equal(await residentChangeTask("1", {}).run(ask(null)), undefined);
+});
+
+test("the largest set whose parts were read is told beside the peak, which the page says already", () => {
+  const read = { atNs: 28.972e9, bytes: 96e6 };
+  const after = besidePeak(read, { atNs: 8.972e9, bytes: 100e6 });
+  assert.equal(after, "as it was 20.0 s after the peak, at 96.0 % of it: its parts are read less often");
+  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^as it was 300 ms before the peak/);
+  assert.equal(besidePeak(read, { atNs: read.atNs, bytes: 96e6 }), "");
+  assert.equal(besidePeak(read, { atNs: undefined, bytes: 96e6 }), "");
 });

@@ -461,6 +461,15 @@ const tests = {
     await picture(page, "leaks");
     await page.getByRole("treegrid").focus();
     await page.keyboard.press("Home");
+    const button = page.locator(".grid-menu").first();
+    const at = await button.boundingBox();
+    await button.click();
+    const menu = await page.getByRole("menu").boundingBox();
+    const beside = Math.abs(menu.x - at.x) < 8 && menu.y < at.y + 40 && menu.y + menu.height > at.y;
+    assert.ok(beside, JSON.stringify({ at, menu }));
+    const titles = await page.getByRole("menuitem").allTextContents();
+    assert.match(titles.join("; "), /^Open in the flame graph; Open the source; .*Copy the call stack.*Suppress it/);
+    await page.keyboard.press("Escape");
     await page.keyboard.press("Shift+F10");
     await page.keyboard.type("copy a s");
     await page.keyboard.press("Enter");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allocatedOver, changeOver, columnsOf, liveAt, nearestStep, spanOf, topOf } from "../src/model/timeline.ts";
 import type { Axis, Steps } from "../src/model/timeline.ts";
-import { drag, dragged, grip, hit, peakNear, settled } from "../src/model/timeline-drag.ts";
+import { drag, dragged, grip, hit, peakNear, pointerFor, settled } from "../src/model/timeline-drag.ts";
 import {
   byteTicks,
   change,
@@ -16,7 +16,7 @@ import {
 } from "../src/model/timeline-labels.ts";
 import { act, keyed, pinched, timelineActions, within, zoomed } from "../src/model/timeline-moves.ts";
 import type { Facts, State } from "../src/model/timeline-moves.ts";
-import { rangeTimes, runOf, stateOf, viewTimes } from "../src/model/timeline-place.ts";
+import { ordered, rangeTimes, runOf, stateOf, viewTimes } from "../src/model/timeline-place.ts";
 import type { ProcessTimeline } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
 import { ribbonOf, stepsOf } from "../src/net/timeline.ts";
@@ -242,13 +242,14 @@ test("a drag makes, changes and moves ranges, within what is shown", () => {
     };
     const ranges = r() < 0.3 ? {} : r() < 0.5 ? { a: span() } : { a: span(), b: span() };
     const [from, to] = [at(), Math.floor(r() * 1400) - 200];
-    const second = r() < 0.5;
-    const held = grip(ranges, axis, from, 5, second);
+    const how = { second: r() < 0.5, moves: r() < 0.5 };
+    const held = grip(ranges, axis, from, 5, how);
     const got = drag(held, ranges, axis, to);
     for (const { begin, end } of [got.a, got.b].filter((one) => one !== undefined)) {
       assert.ok(begin >= 0 && end <= 1001 && begin <= end, JSON.stringify({ ranges, got }));
     }
     if (held.kind === "middle") {
+      assert.ok(how.moves && !how.second);
       const [before, after] = [ranges[held.which], got[held.which]];
       assert.equal((after?.end ?? 0) - (after?.begin ?? 0), (before?.end ?? 0) - (before?.begin ?? 0));
     } else if (held.kind === "new" && held.which === "a") assert.equal(got.b, undefined);
@@ -285,14 +286,17 @@ test("a drag that ends near a maximum that stands out ends at it", () => {
   const sloping = { ...here, whole: slope, peakNs: undefined };
   for (const pixel of [3, 500, 998]) assert.equal(peakNear(sloping, axis, pixel * s), undefined);
 
-  const drawn = dragged(grip({}, axis, 200, 5, false), {}, axis, 303, here);
+  const drawn = dragged(grip({}, axis, 200, 5), {}, axis, 303, here);
   assert.deepEqual(drawn, { a: { begin: 200 * s, end: 300 * s } });
   assert.equal(changeOver(steps, undefined, drawn.a ?? span), 400);
   // An edge that is not touched stays, even near a maximum; and a range that is moved keeps its length.
   const a = { begin: 298 * s, end: 400 * s };
-  const from = (at: number, to: number) => dragged(grip({ a }, axis, at, 5, false), { a }, axis, to, here).a;
+  const from = (at: number, to: number) => dragged(grip({ a }, axis, at, 5, { moves: true }), { a }, axis, to, here).a;
   assert.deepEqual(from(400, 853), { begin: 298 * s, end: 850.4 * s });
   assert.deepEqual(from(350, 351), { begin: 299 * s, end: 401 * s });
+  assert.deepEqual(drag(grip({ a }, axis, 320, 5), { a }, axis, 380), { a: { begin: 320 * s, end: 380 * s } });
+  assert.equal(pointerFor({ a }, axis, 350, 5, false), "crosshair");
+  assert.equal(pointerFor({ a }, axis, 350, 5, true), "grab");
   const peak = { bytes: 1017, atNs: 850.4 * s };
   assert.equal(liveAt(steps, undefined, 850.4 * s, peak), 1017);
   assert.equal(changeOver(steps, undefined, { begin: 200 * s, end: 850.4 * s }, peak), 517);
@@ -324,7 +328,8 @@ test("actions go to peaks and marks, zoom, and select", () => {
   assert.deepEqual(second(300, 500), { begin: 100 * s, end: 300 * s });
   assert.deepEqual(second(100, 400), { begin: 400 * s, end: 700 * s });
   assert.equal(second(0, 1000), undefined);
-  assert.deepEqual(act("timeline.compare", act("timeline.compare", ranges(3, 5), facts), facts), ranges(3, 5));
+  const compared = act("timeline.compare", ranges(3, 5), facts);
+  assert.equal(act("timeline.compare", compared, facts), compared, "there is one already");
   assert.deepEqual(act("timeline.clear", { ...none, ranges: { a: { begin: 1, end: 2 } } }, facts), none);
   assert.equal(act("timeline.clear", none, facts), none);
   assert.equal(new Set(timelineActions.map(({ id }) => id)).size, timelineActions.length);
@@ -409,8 +414,12 @@ test("a place says what is selected and shown, in any of the forms of times", ()
     ranges: { a: { begin: 100 * s, end: 500 * s }, b: { begin: 720 * s, end: 1000 * s } },
   });
   const written = { ...rangeTimes(state.ranges), ...viewTimes(state) };
-  assert.deepEqual(written, { from: "100s", to: "500s", from2: "720s", to2: "1000s", at: "750s", zoom: "90s..1000s" });
-  assert.deepEqual(stateOf(written, run), state);
+  // The later range is what counts.
+  assert.deepEqual(written, { from: "720s", to: "1000s", from2: "100s", to2: "500s", at: "750s", zoom: "90s..1000s" });
+  const { a, b } = state.ranges;
+  assert.deepEqual(stateOf(written, run), { ...state, ranges: { a: b, b: a } });
+  assert.deepEqual(ordered({ a: b, b: a }), ordered({ a, b }));
+  assert.deepEqual(ordered({ a }), { a });
   const nothing = { from: undefined, to: undefined, from2: undefined, to2: undefined, at: undefined, zoom: undefined };
   assert.deepEqual(stateOf(nothing, run), none);
   assert.deepEqual({ ...rangeTimes({}), ...viewTimes(none) }, nothing);

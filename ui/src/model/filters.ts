@@ -35,6 +35,35 @@ export function literally(name: string): string {
   return `^${name.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&")}$`;
 }
 
+/** How many characters a text has before one of its bytes, as the server counts them. */
+export function charactersIn(text: string, byte: number): number {
+  return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, byte)).length;
+}
+
+/** Where a regular expression is wrong, as this browser reads it; undefined: it is right. */
+export function wrongAt(pattern: string): { why: string; at: number } | undefined {
+  const fails = (text: string): string | undefined => {
+    try {
+      new RegExp(text, "u");
+      return undefined;
+    } catch (thrown) {
+      // "Invalid regular expression: /(/u: Unterminated group"
+      return (thrown instanceof Error ? thrown.message : "").replace(/^.*: /s, "").toLowerCase() || "wrong";
+    }
+  };
+  const why = fails(pattern);
+  if (why === undefined) return undefined;
+  let right = pattern.length - 1; // characters that are an expression by themselves
+  while (right > 0 && fails(pattern.slice(0, right)) !== undefined) right--;
+  return { why, at: right };
+}
+
+/** The same in words; "": it is right. */
+export function wrongIn(pattern: string): string {
+  const wrong = wrongAt(pattern);
+  return wrong ? `not a regular expression: ${wrong.why}, character ${wrong.at + 1}` : "";
+}
+
 /** A filter that is in force, as the left side shows it, and the place without it. */
 export interface Word {
   kind: string;
@@ -54,7 +83,11 @@ export function words(place: Place, clock: Clock): Word[] {
     void found.push({ kind, value, idle, without });
   const noTree = !treePages.includes(place.page);
   if (place.from !== undefined || place.to !== undefined) {
-    add("time", clock.range(place.from, place.to), { ...place, from: undefined, to: undefined });
+    const compared = place.from2 !== undefined || place.to2 !== undefined;
+    // Without it, what it was compared with is what is selected.
+    const without = { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
+    add(compared ? "time B" : "time", clock.range(place.from, place.to), without);
+    if (compared) add("time A", clock.range(place.from2, place.to2), { ...place, from2: undefined, to2: undefined });
   }
   if (place.at !== undefined) {
     add("live at", clock.text(place.at), { ...place, at: undefined });

@@ -2,7 +2,8 @@
 import type { Clock } from "./clock.ts";
 import { barsOf, type Step, type Waterfall } from "./explain.ts";
 import type { Filters } from "./filters.ts";
-import { digits, duration, size } from "./format.ts";
+import type { Peak } from "./answers.ts";
+import { digits, duration, percent, size } from "./format.ts";
 import { placeOf, type Place } from "./place.ts";
 import { parseTime, timeText, type Run, type Span } from "./time.ts";
 
@@ -40,6 +41,15 @@ function asked(clock: Clock, name: string | undefined, at: string, atNs: number 
 export function readAt(atNs: number, askedNs: number | undefined, clock: Clock, range?: Span): string {
   const age = askedNs === undefined ? "" : ageOf(atNs, askedNs, clock, range);
   return `read at ${clock.moment(atNs)}${age && `, ${age}`}`;
+}
+
+/**
+ * When a resident set was read of which the parts are shown, beside the largest one: parts are read less often.
+ */
+export function besidePeak({ atNs, bytes }: Pick<Resident, "atNs" | "bytes">, peak: Peak | undefined): string {
+  if (peak?.atNs === undefined || peak.atNs === atNs) return "";
+  const age = `${duration(Math.abs(atNs - peak.atNs))} ${atNs < peak.atNs ? "before" : "after"} the peak`;
+  return `as it was ${age}, at ${percent(bytes, peak.bytes)} of it: its parts are read less often`;
 }
 
 /** How far a reading is from the moment that is asked about; "": both are written alike. */
@@ -257,11 +267,13 @@ export function changeInWords(change: ResidentChange): string {
   }
   const all = end.bytes - begin.bytes;
   const live = liveOf(end) - liveOf(begin);
-  const verb = (n: number) => (n < 0 ? "fell" : "rose");
-  const by = (n: number) => `by ${size(Math.abs(n))}`;
-  const same = live === 0 || (all < 0) === (live < 0);
-  const words = `Resident memory ${verb(all)} ${by(all)}, ${same ? "live blocks" : `while live blocks ${verb(live)}`} `;
-  if (!restMatters(change)) return `${words}${by(live)}.`;
+  const moved = (n: number) => (n === 0 ? "did not change" : `${n < 0 ? "fell" : "rose"} by ${size(Math.abs(n))}`);
+  const same = all !== 0 && live !== 0 && (all < 0) === (live < 0);
+  const apart = `${all === 0 ? "and" : "while"} live blocks ${moved(live)}`;
+  const of = same ? `live blocks by ${size(Math.abs(live))}` : apart;
+  const none = all === 0 && live === 0;
+  const both = none ? "Resident memory and live blocks did not change" : `Resident memory ${moved(all)}, ${of}`;
+  if (!restMatters(change)) return `${both}.`;
   const rest = all - live;
   const parts = new Map<string, number>();
   for (const { bytes, row } of partChanges(change)) {
@@ -269,7 +281,7 @@ export function changeInWords(change: ResidentChange): string {
   }
   const toward = (bytes: number) => (rest < 0 ? -bytes : bytes);
   const [most] = [...parts].sort(([, a], [, b]) => toward(b) - toward(a));
-  if (!most) return `${words}${by(live)}.`;
+  if (!most) return `${both}.`;
   const share = 2 * toward(most[1]) > toward(rest) ? "most of the rest" : "the largest part of the rest";
-  return `${words}${by(live)}: ${share} is ${most[0]}.`;
+  return `${both}: ${share} is ${most[0]}.`;
 }

@@ -19,6 +19,8 @@ export const rowsActions: readonly Action[] = [
 export interface RowAction {
   label: string;
   hint?: string;
+  /** It leads to the row elsewhere, and counts the same. */
+  opens?: true;
   change: Partial<Place>;
 }
 
@@ -50,10 +52,11 @@ export function rowActions(place: Place, subject: Subject): RowAction[] {
   const all = transforms(subject);
   const focus = all.find(({ id }) => id === "focus");
   const one = focus && changeOf(place, focus);
-  if (one) add("Open in the flame graph", { page: "flame", ...one, picked });
-  if (one && place.page !== "tree") add("Open in the tree", { page: "tree", ...one, below: [], picked });
+  const open = (label: string, change: Partial<Place>) => found.push({ label, change, opens: true });
+  if (one) open("Open in the flame graph", { page: "flame", ...one, picked });
   const source = sourceOf(group);
-  if (source) add("Open the source", { page: "source", ...source, picked });
+  if (source) open("Open the source", { page: "source", ...source, picked });
+  if (one && place.page !== "tree") open("Open in the tree", { page: "tree", ...one, below: [], picked });
   for (const one of all) {
     const change = changeOf(place, one);
     // What changes a tree is seen in one.

@@ -30,7 +30,7 @@ export function hit(ranges: Ranges, axis: Axis, x: number, near: number): Hit | 
     return span ? [{ which, begin: toPixel(axis, span.begin), end: toPixel(axis, span.end) }] : [];
   });
   list.sort((p, q) => p.end - p.begin - (q.end - q.begin));
-  // Of a narrow range, a third is left as the middle, so that it can be moved.
+  // Of a narrow range, a third is left as the middle.
   let best: Hit | undefined;
   let least = Infinity;
   for (const { which, begin, end } of list) {
@@ -47,11 +47,19 @@ export function hit(ranges: Ranges, axis: Axis, x: number, near: number): Hit | 
   return around && { which: around.which, part: "middle" };
 }
 
-/** Takes hold of what is at a place. With `second` (shift), a second range begins; without a first one, that one. */
-export function grip(ranges: Ranges, axis: Axis, x: number, near: number, second: boolean): Grip {
+/** How a pointer takes hold. */
+export interface Holding {
+  /** A second range begins (shift); without a first one, that one. */
+  second?: boolean;
+  /** A range is moved (alt, or below the curves, where its words are). Else a drag within one selects anew. */
+  moves?: boolean;
+}
+
+/** Takes hold of what is at a place. */
+export function grip(ranges: Ranges, axis: Axis, x: number, near: number, { second, moves }: Holding = {}): Grip {
   const found = hit(ranges, axis, x, near);
   const span = found && ranges[found.which];
-  if (found && span && (!second || found.part !== "middle")) {
+  if (found && span && (found.part !== "middle" || (moves && !second))) {
     const { which } = found;
     if (found.part === "middle") return { kind: "middle", which, span, startNs: toTime(axis, x) };
     const [edge, fixed] = found.part === "begin" ? [span.begin, span.end] : [span.end, span.begin];
@@ -135,8 +143,8 @@ export function dragged(held: Grip, ranges: Ranges, axis: Axis, x: number, facts
 }
 
 /** The pointer that shows what a drag would do. */
-export function pointerFor(ranges: Ranges, axis: Axis, x: number, near: number): string {
+export function pointerFor(ranges: Ranges, axis: Axis, x: number, near: number, moves: boolean): string {
   const found = hit(ranges, axis, x, near);
-  if (!found) return "crosshair";
+  if (!found || (found.part === "middle" && !moves)) return "crosshair";
   return found.part === "middle" ? "grab" : "ew-resize";
 }

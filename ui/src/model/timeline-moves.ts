@@ -38,7 +38,7 @@ export const timelineActions = [
   { id: "timeline.zoom-range", keys: [], title: "Show the selected time alone", section },
   { id: "timeline.whole", keys: [], title: "Show the whole run", section },
   { id: "timeline.rise", keys: [], title: "Select the rise at the chosen moment", section },
-  { id: "timeline.compare", keys: ["c"], title: "Compare the selected time with as much time before it", section },
+  { id: "timeline.compare", keys: ["c"], title: "Compare the selected time with the time before it", section },
   { id: "timeline.back", keys: ["Escape"], title: "Clear the chosen moment, then the selected time", section },
   { id: "timeline.clear", keys: [], title: "Clear the selected time", section },
 ] as const;
@@ -77,11 +77,10 @@ export function act(action: TimelineAction, state: State, facts: Facts): State {
   }
 }
 
-/** Adds as much time before the selected range as a second one, or after it, if there is more; or takes that away. */
+/** Adds as much time before the selected range as a second one, or after it, if there is more. */
 function compare(state: State, run: Span): State {
   const { a, b } = state.ranges;
-  if (!a) return state;
-  if (b) return { ...state, ranges: { a } };
+  if (!a || b) return state;
   const length = a.end - a.begin;
   const before = { begin: Math.max(run.begin, a.begin - length), end: a.begin };
   const after = { begin: a.end, end: Math.min(run.end, a.end + length) };
@@ -215,9 +214,12 @@ export function keyed(state: State, facts: Facts, { key, shiftKey, ctrlKey }: Ke
   if (to === undefined) return undefined;
   const next: State = { ...state, cursor: to, view: including(state.view, run, to) };
   if (!shiftKey) return next;
-  const which = ctrlKey && state.ranges.a ? "b" : "a";
-  const range = state.ranges[which];
   const at = state.cursor ?? to;
+  const ends = (span: Span | undefined) => span !== undefined && (span.begin === at || span.end === at);
+  const { a, b } = state.ranges;
+  // The second one may have taken the place of the first, once it was chosen: then the cursor stands at its end.
+  const which = ctrlKey && a && !(b && ends(a) && !ends(b)) ? "b" : "a";
+  const range = state.ranges[which];
   // The end at which the cursor stands moves; elsewhere, a new range begins.
   const fixed = range?.end === at ? range.begin : range?.begin === at ? range.end : at;
   const { [which]: _, ...others } = state.ranges;

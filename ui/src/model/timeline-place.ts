@@ -40,8 +40,15 @@ function rangeOf(from: string | undefined, to: string | undefined, run: Run): Sp
   return begin < end ? { begin, end } : undefined;
 }
 
+/** Of two ranges, the later one is what counts, and the earlier one what it is compared with. */
+export function ordered({ a, b }: Ranges): Ranges {
+  if (!a || !b) return { ...(a && { a }), ...(b && { b }) };
+  return a.begin < b.begin || (a.begin === b.begin && a.end < b.end) ? { a: b, b: a } : { a, b };
+}
+
 /** The parts of a place for ranges. */
-export function rangeTimes({ a, b }: Ranges): Pick<Times, "from" | "to" | "from2" | "to2"> {
+export function rangeTimes(ranges: Ranges): Pick<Times, "from" | "to" | "from2" | "to2"> {
+  const { a, b } = ordered(ranges);
   return {
     from: a && timeText(a.begin),
     to: a && timeText(a.end),

@@ -4,7 +4,7 @@
 
 import type { Span } from "./time.ts";
 
-/** The selected ranges: one, and perhaps a second one to compare it with. */
+/** The selected ranges: one that counts, and perhaps an earlier one to compare it with. */
 export interface Ranges {
   a?: Span;
   b?: Span;

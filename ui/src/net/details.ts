@@ -212,7 +212,7 @@ function nameOf(picked: Exclude<Picked, { kind: "line" }>): string {
 }
 
 /** How many lines before and after one are shown. */
-const context = 3;
+const context = 6;
 
 /** Asks for the lines around one; undefined: the recording does not know the file. */
 export async function askExcerpt(

@@ -14,19 +14,29 @@ export class Fault extends Error {
   readonly where: string;
   /** What the reader can do about it; empty if trying again is all there is. */
   readonly todo: string;
+  /** Which byte of what was given is wrong; undefined: that is not known. */
+  readonly position: number | undefined;
 
-  constructor(kind: FaultKind, what: string, where: string, todo = "") {
+  constructor(kind: FaultKind, what: string, where: string, todo = "", position?: number) {
     super(what);
     this.name = "Fault";
     this.kind = kind;
     this.where = where;
     this.todo = todo;
+    this.position = position;
   }
 
   /** Whether the same request may succeed later. */
   get retriable(): boolean {
     return this.kind !== "unauthorized" && this.kind !== "refused";
   }
+}
+
+/** Which question failed, in words: the address is for those who write programs. */
+export function whereInWords(where: string): string {
+  const [, name, parameter] = /^(?:GET|POST) \/api\/v1\/(?:r\/[^/]+\/)?([^,]+)(?:, (.+))?$/.exec(where) ?? [];
+  if (name === undefined) return where;
+  return `asked for: ${name}${parameter === undefined ? "" : `, with ${parameter}`}`;
 }
 
 /** Turns what a catch clause holds into a fault. An abort is not a fault: it is thrown again. */

@@ -80,8 +80,10 @@ export function faultOfError(message: unknown, where: string, status: number): F
   const broken = status >= 500 || ["failed", "busy", "closed", "not-ready"].includes(code);
   const known = status === 401 ? "unauthorized" : broken ? "broken" : "refused";
   const kind = code === "superseded" ? "replaced" : known;
+  const position = isRecord(message) ? message["position"] : undefined;
+  const at = typeof position === "number" ? position : undefined;
   const what = text("what") || text("error") || `the server answered with status ${status}`;
-  return new Fault(kind, what, text("where") ? `${where}, ${text("where")}` : where, text("do"));
+  return new Fault(kind, what, text("where") ? `${where}, ${text("where")}` : where, text("do"), at);
 }
 
 /** The fault of an answer that did not arrive whole. */

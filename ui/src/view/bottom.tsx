@@ -8,6 +8,8 @@ import { duration, plural, shortCount } from "../model/format.ts";
 import { visible } from "../model/names.ts";
 import { formatPlace } from "../model/place.ts";
 import { pathOf } from "../net/ask.ts";
+import { copied, copyText } from "./copy.ts";
+import { useActions } from "./part.tsx";
 
 /** @param children what else the line has in narrow windows */
 export function Bottom({ app, children }: { app: App; children: ComponentChildren }) {
@@ -18,6 +20,9 @@ export function Bottom({ app, children }: { app: App; children: ComponentChildre
     <footer class="bottom">
       {asked && <How asked={asked} sampled={about?.sampled ?? false} />}
       {asked && chosen && <Same app={app} asked={asked} {...chosen} />}
+      <span class="copied" role="status">
+        {copied.value}
+      </span>
       <span class="quiet end wide">
         {about && (
           <>
@@ -51,14 +56,26 @@ function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run
   const command = asked.command?.(run, recording) ?? commandOf(run, recording, asked.question, asked.values);
   const url = () => `${location.origin}/api/v1/${pathOf(recording.id, asked.question, asked.values)}`;
   const link = () => location.origin + formatPlace(app.place.value);
+  const texts = { command: () => command, URL: url, link };
+  useActions(app, {
+    "copy.command": () => void copyText(command, "command"),
+    "copy.url": () => void copyText(url(), "URL"),
+    "copy.link": () => void copyText(link(), "link"),
+  });
   return (
     <>
       <Command text={visible(command)} />
-      <Copy what="command" text={() => command} />
-      <span class="wide">
-        <Copy what="URL" text={url} />
-      </span>
-      <Copy what="link" text={link} />
+      {canCopy &&
+        (["command", "URL", "link"] as const).map((what) => (
+          <button
+            key={what}
+            type="button"
+            class={what === "URL" ? "plain wide" : "plain"}
+            onClick={() => void copyText(texts[what](), what)}
+          >
+            copy {what}
+          </button>
+        ))}
     </>
   );
 }
@@ -95,18 +112,3 @@ function Command({ text }: { text: string }) {
 
 /** Not in pages that come from another machine without HTTPS. */
 const canCopy = typeof navigator.clipboard !== "undefined";
-
-function Copy({ what, text }: { what: string; text: () => string }) {
-  const copied = useSignal(false);
-  if (!canCopy) return null;
-  const copy = async () => {
-    await navigator.clipboard.writeText(text());
-    copied.value = true;
-    setTimeout(() => (copied.value = false), 1500);
-  };
-  return (
-    <button type="button" class="plain" onClick={copy}>
-      {copied.value ? "copied" : `copy ${what}`}
-    </button>
-  );
-}

@@ -1,7 +1,7 @@
 // Draws a flame graph on a canvas. What is drawn, and where, the model says; here are only pixels.
 import type { Palette } from "../model/flame/colour.ts";
 import type { Laid } from "../model/flame/job.ts";
-import type { Labels } from "../model/flame/label.ts";
+import { figuresIn, type Labels } from "../model/flame/label.ts";
 import { rowOf, visitRow } from "../model/flame/layout.ts";
 import type { View } from "../model/flame/view.ts";
 
@@ -26,7 +26,7 @@ export interface Picture {
   ground: Ground;
   labels: Labels;
   /** What is written behind a name, if there is room. */
-  valueOf: (node: number) => string;
+  valueOf: (node: number) => readonly string[];
   /** The name of a node that is no frame: the root, and library frames that were folded. */
   nameOf: (node: number) => string | undefined;
   /** By node: whether it matches what is searched; undefined: nothing is. */
@@ -214,15 +214,13 @@ export class Painter {
     else {
       const { laid, names, labels } = picture;
       const frame = laid.tree.frame[node]!;
-      const value = room > 20 ? picture.valueOf(node) : "";
       const own = picture.nameOf(node);
       const name = own ?? names[frame] ?? "";
-      // The value stands there whole, or not at all; the name goes first.
-      const beside = value !== "" && Math.min(name.length, 24) + 2 + value.length <= room;
-      const left = beside ? room - 2 - value.length : room;
+      const beside = figuresIn(room, name.length, room > 12 ? picture.valueOf(node) : []);
+      const left = beside === "" ? room : room - 2 - beside.length;
       if (own === undefined) text = labels.at(frame, names, left);
       else text = own.length <= left ? own : `${own.slice(0, left - 1)}…`;
-      if (beside) text = `${text}  ${value}`;
+      if (beside !== "") text = `${text}  ${beside}`;
     }
     // What has other widths than the letters of the font is squeezed, rather than written over its neighbour.
     const most = /^[\x20-\x7e…·]*$/.test(text) ? undefined : width - 2 * padding;

@@ -103,6 +103,8 @@ export class Shown implements FlameHandle {
   readonly hint = signal<HintAt | undefined>(undefined);
   readonly menuAt = signal<{ x: number; y: number; entries: Entry[] } | undefined>(undefined);
   readonly said = signal("");
+  /** Not the whole graph is in sight. */
+  readonly zoomed = signal(false);
   readonly currentText = signal("");
   readonly currentPlace = signal<{ row: number; x: number; y: number; width: number } | undefined>(undefined);
   #element: HTMLElement | undefined;
@@ -277,11 +279,12 @@ export class Shown implements FlameHandle {
     return tree.frame[node] === runFrame ? plural(within[node]!, "library frame") : undefined;
   }
 
-  #valueOf(node: number): string {
+  /** A value and its share of the whole. */
+  #valueOf(node: number): readonly string[] {
     const { tree } = this.#laid;
     const { format, colour } = this.#props.current;
-    if (colour === "growth" && tree.second) return signed(tree.total[node]! - tree.second[node]!, format);
-    return `${format(tree.total[node]!)} ${percent(tree.total[node]!, tree.total[0]!)}`;
+    if (colour === "growth" && tree.second) return [signed(tree.total[node]! - tree.second[node]!, format)];
+    return [format(tree.total[node]!), percent(tree.total[node]!, tree.total[0]!)];
   }
 
   changeOf(node: number): string {
@@ -327,6 +330,7 @@ export class Shown implements FlameHandle {
   #paint(): void {
     if (!this.#picture || !this.#painter || this.#area.width === 0) return;
     this.#view = this.#clamp(this.#view);
+    this.zoomed.value = this.#view.right - this.#view.left < 0.9999;
     this.#painter.paint(this.#picture, this.#view, this.#area);
     const { laid, current, upwards } = this.#picture;
     this.#mark = views.markOf(this.#view, laid.layout, laid.tree.parent);

@@ -55,6 +55,16 @@ export function FlameGraph(props: FlameProps) {
         {shown.said}
       </p>
       <Hint shown={shown} props={props} />
+      {shown.zoomed.value && (
+        <button
+          type="button"
+          class="flame-whole"
+          title="leave the zoom: Escape goes one step back"
+          onClick={() => shown.reset()}
+        >
+          whole graph
+        </button>
+      )}
       {shown.menuAt.value && (
         <Menu
           {...shown.menuAt.value}

@@ -1,9 +1,11 @@
 // The left side: the pages, and which events count.
 import { useSignal } from "@preact/signals";
+import { useId, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
-import { words } from "../model/filters.ts";
+import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
-import { pageNames, type Place } from "../model/place.ts";
+import { visible } from "../model/names.ts";
+import { pageNames } from "../model/place.ts";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
 import { pages } from "./pages.ts";
@@ -80,15 +82,32 @@ const kinds = [
 function AddFilter({ app }: { app: App }) {
   const kind = useSignal<(typeof kinds)[number]>(kinds[0]);
   const text = useSignal("");
-  const add = (event: SubmitEvent) => {
+  const wrong = useSignal("");
+  const field = useRef<HTMLInputElement>(null);
+  const id = useId();
+  const add = async (event: SubmitEvent) => {
     event.preventDefault();
     const value = text.value.trim();
     if (value === "") return;
     const { name } = kind.value;
-    const parts: Partial<Place> =
-      name === "size" || name === "lifetime" ? { [name]: value } : { [name]: [...app.place.value[name], value] };
+    const one = name === "size" || name === "lifetime";
+    const refused = await app.refusal({ [name]: one ? value : [value] });
+    if (text.value.trim() !== value) return; // the reader has gone on
+    if (refused) {
+      // It stays, to be mended where it is wrong.
+      // The server takes what lacks a closing bracket to be wrong from its beginning on.
+      const here = refused.position === undefined ? undefined : wrongAt(value);
+      const at = here?.at ?? (refused.position === undefined ? undefined : charactersIn(value, refused.position));
+      const place = at === undefined ? "" : `, character ${at + 1}`;
+      wrong.value = here ? wrongIn(value) : refused.message + place;
+      text.value = value;
+      field.current?.focus();
+      if (at !== undefined) field.current?.setSelectionRange(at, value.length);
+      return;
+    }
     text.value = "";
-    app.change(parts);
+    wrong.value = "";
+    app.change(one ? { [name]: value } : { [name]: [...app.place.value[name], value] });
   };
   return (
     <form class="add" onSubmit={add}>
@@ -108,8 +127,17 @@ function AddFilter({ app }: { app: App }) {
         title={kind.value.hint}
         placeholder="add a filter"
         value={text.value}
-        onInput={(event) => (text.value = event.currentTarget.value)}
+        ref={field}
+        aria-invalid={wrong.value !== ""}
+        aria-describedby={id}
+        onInput={(event) => {
+          text.value = event.currentTarget.value;
+          wrong.value = "";
+        }}
       />
+      <p id={id} class="wrong" role="alert">
+        <bdi>{visible(wrong.value)}</bdi>
+      </p>
     </form>
   );
 }

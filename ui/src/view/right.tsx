@@ -13,7 +13,7 @@ export function Right({ app, open }: { app: App; open: boolean }) {
   const side = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     if (side.current) side.current.scrollTop = 0;
-  }, [JSON.stringify(picked)]);
+  }, [JSON.stringify(picked), place.page, place.from, place.to, place.from2, place.to2]);
   const ranged = place.from !== undefined || place.to !== undefined;
   // The overview explains the range itself. Of sums, none can be explained, and the page says so.
   const explained = ranged && place.page !== "overview" && app.about.shown.value?.value.merged === false;

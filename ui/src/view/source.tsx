@@ -262,7 +262,7 @@ function Heading({ sheet }: { sheet: Sheet }) {
         const metric = metricOf(column.metric);
         return (
           <span key={column.metric} class={i > 0 ? "numbers extra" : "numbers"} role="columnheader">
-            <span title={metric?.label}>{column.metric}</span>
+            <span title={metric?.label}>{metric?.short ?? column.metric}</span>
             {column.hasSelf && <span class="quiet">self</span>}
           </span>
         );
@@ -270,7 +270,8 @@ function Heading({ sheet }: { sheet: Sheet }) {
       <span role="columnheader">
         {first && (
           <span class="quiet" title={metricOf(first.metric)?.label}>
-            {cell(sheet.whole[0] ?? NaN, metricOf(first.metric)?.unit ?? "count").text || "0"} {first.metric} in this
+            {cell(sheet.whole[0] ?? NaN, metricOf(first.metric)?.unit ?? "count").text || "0"}{" "}
+            {metricOf(first.metric)?.label ?? first.metric} in this
             file, {percent(sheet.whole[0] ?? 0, sheet.all[0] ?? 0)} of all
           </span>
         )}

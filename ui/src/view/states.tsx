@@ -1,7 +1,7 @@
 // What stands in the place of an answer that is not there.
 import type { ComponentChildren } from "preact";
 import { percent } from "../model/format.ts";
-import type { Fault } from "../net/fault.ts";
+import { whereInWords, type Fault } from "../net/fault.ts";
 import type { Progress } from "../api.ts";
 
 /** An error: what, where, what to do. */
@@ -17,7 +17,7 @@ export function FaultBox({ fault, retry }: { fault: Fault; retry: () => void }) 
         </p>
       )}
       <p class="quiet">
-        <code>{fault.where}</code>
+        <bdi title={fault.where}>{whereInWords(fault.where)}</bdi>
       </p>
       <div class="actions">
         <button type="button" onClick={retry}>

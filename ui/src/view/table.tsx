@@ -136,9 +136,11 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     clearTimeout(resting.current);
     resting.current = window.setTimeout(() => events.pick?.(row), restMs);
   };
-  const menuAt = (i: number) => {
+  /** Opens the menu of a row, below the button that was pressed. */
+  const menuAt = (i: number, button?: Element) => {
     const box = grid.current?.querySelector(`#${rowId(data.row(i).key)}`)?.getBoundingClientRect();
-    if (box) events.menu?.(i, { x: box.left + 32, y: box.bottom });
+    if (!box) return;
+    events.menu?.(i, { x: button?.getBoundingClientRect().left ?? box.left + 32, y: box.bottom });
   };
   const press = (event: KeyboardEvent) => {
     if (event.target !== grid.current || event.altKey || event.metaKey) return;
@@ -196,7 +198,8 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     if (i === undefined || !(event.target instanceof Element)) return;
     cursor.set(data.row(i).key, i);
     if (event.target.closest(".grid-turn")) open(i, data.row(i).open !== true);
-    if (event.target.closest(".grid-menu")) menuAt(i);
+    const button = event.target.closest(".grid-menu");
+    if (button) menuAt(i, button);
     else if (data.row(i).tone === "words" && data.row(i).open === undefined) events.enter?.(i);
     else if (!event.target.closest(".grid-turn")) events.pick?.(i);
   };

@@ -2,6 +2,7 @@
 // and over them what follows the pointer. So a frame of a drag draws a few rectangles and texts.
 import { size } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
+import { ordered } from "../model/timeline-place.ts";
 import {
   changeOver,
   columnsOf,
@@ -407,18 +408,17 @@ export function drawOverlay(canvas: HTMLCanvasElement, scene: Scene, overlay: Ov
 /** How much of its colour a range gives to what is below. */
 export const tint = 0.16;
 
-const rangeNames = ["a", "b"] as const;
-
 /** Draws the ranges, and returns where their words are. */
 function drawRanges(c: CanvasRenderingContext2D, scene: Scene, ranges: Ranges, of: Measure): Label[] {
   const { axis, palette } = scene;
   const { flagsBottom, plotBottom, rateBottom, axisMiddle } = scene.rows;
   const both = ranges.a !== undefined && ranges.b !== undefined;
-  const list = rangeNames.flatMap((name) => {
-    const span = ranges[name];
-    if (!span) return [];
-    return [{ name: both ? name.toUpperCase() : "", span, colour: name === "a" ? palette.accent : palette.compare }];
-  });
+  // The earlier one is A: the other one, which counts, is compared with it.
+  const { a: later, b: earlier } = ordered(ranges);
+  const list = [
+    ...(earlier ? [{ name: both ? "A" : "", span: earlier, colour: palette.compare }] : []),
+    ...(later ? [{ name: both ? "B" : "", span: later, colour: palette.accent }] : []),
+  ];
   const pills = list.map(({ name, span, colour }) => {
     const [x0, x1] = [toPixel(axis, span.begin), toPixel(axis, span.end)];
     const [begin, end] = [Math.max(0, x0), Math.min(axis.width, x1)];

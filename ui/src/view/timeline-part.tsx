@@ -11,7 +11,7 @@ import { offsetOf } from "../model/names.ts";
 import { timeText, type Span } from "../model/time.ts";
 import { spanOf, type Ranges, type Steps } from "../model/timeline.ts";
 import { act, timelineActions, type State } from "../model/timeline-moves.ts";
-import { rangeTimes, runOf, stateOf, viewTimes } from "../model/timeline-place.ts";
+import { ordered, rangeTimes, runOf, stateOf, viewTimes } from "../model/timeline-place.ts";
 import { taskOf } from "../net/ask.ts";
 import { ribbonOf, stepsOf } from "../net/timeline.ts";
 import { useActions, usePart } from "./part.tsx";
@@ -69,11 +69,24 @@ export function TimelineOfApp({ app }: { app: App }) {
   };
   const brush = (ranges: Ranges | undefined) => {
     const before = app.brush.value ?? state.ranges.a;
-    const a = ranges?.a;
+    const a = ranges && ordered(ranges).a;
     if (!ranges) app.brush.value = undefined;
     else if (a && (a.begin !== before?.begin || a.end !== before.end)) app.brush.value = a;
   };
   const select = (ranges: Ranges) => app.select(rangeTimes(ranges));
+  const { a, b } = state.ranges;
+  useEffect(() => {
+    // An address from elsewhere may have its ranges the other way round.
+    if (!b || ordered(state.ranges).a === a) return;
+    app.change({ from: place.from2, to: place.to2, from2: place.from, to2: place.to }, "replace");
+  }, [a?.begin, a?.end, b?.begin, b?.end]);
+  /** The difference of two ranges, or what there was before. */
+  const compare = (ranges: Ranges) => {
+    if (!ranges.b) return;
+    const seen = place.page === "flame" && place.shape === "difference" && place.from2 !== undefined;
+    if (seen) app.select({ ...rangeTimes(ranges.a ? { a: ranges.a } : {}), shape: undefined });
+    else app.select({ ...rangeTimes(ranges), page: "flame", shape: "difference" });
+  };
   const ribbon = useRibbon(app);
 
   const facts = whole && {
@@ -89,7 +102,8 @@ export function TimelineOfApp({ app }: { app: App }) {
       if (!facts) return;
       const next = act(id, state, facts);
       if (next.view !== state.view || next.cursor !== state.cursor) move({ view: next.view, cursor: next.cursor });
-      if (next.ranges !== state.ranges) select(next.ranges);
+      if (id === "timeline.compare") compare(next.ranges);
+      else if (next.ranges !== state.ranges) select(next.ranges);
     },
   ]);
   useActions(app, Object.fromEntries(doing));
@@ -161,5 +175,7 @@ function useRibbon(app: App) {
     return taskOf(recording, { name: "curve", parameters: { of: literally(of) }, read });
   };
   const curve = usePart(app, "ribbon", task, false);
-  return curve.shown.value?.value;
+  const ribbon = curve.shown.value?.value;
+  // What a function has mapped is not in its live blocks: a line at 0 B would say that it holds nothing.
+  return ribbon?.most.some((bytes) => bytes > 0) ? ribbon : undefined;
 }

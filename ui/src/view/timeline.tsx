@@ -34,6 +34,7 @@ import {
   type Facts,
   type State,
 } from "../model/timeline-moves.ts";
+import { ordered } from "../model/timeline-place.ts";
 import { Name } from "./name.tsx";
 import { Refusal } from "./states.tsx";
 import { themeChanges } from "./theme.tsx";
@@ -409,6 +410,9 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
     props.onBrush(brushed.value);
   };
 
+  /** A range is moved by its words below the curves, or with Alt. */
+  const movesAt = (event: PointerEvent, y: number) => event.altKey || y >= (scene?.rows.rateBottom ?? Infinity);
+
   const down = (event: PointerEvent) => {
     if (event.button !== 0 || !scene) return;
     const { x, y } = placeOf(event);
@@ -422,8 +426,9 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
     }
     if (held.current) return;
     const near = event.pointerType === "touch" ? reach.touch : reach.mouse;
+    const how = { second: event.shiftKey, moves: movesAt(event, y) };
     held.current = {
-      grip: view && y >= stripTop(height) ? { kind: "strip", view } : grip(ranges, axis(), x, near, event.shiftKey),
+      grip: view && y >= stripTop(height) ? { kind: "strip", view } : grip(ranges, axis(), x, near, how),
       pointer: event.pointerId,
       startX: x,
       x,
@@ -441,7 +446,9 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
       hover.value = inside ? toTime(axis(), x) : undefined;
       const onStrip = view && y >= stripTop(height);
       if (element.current) {
-        element.current.style.cursor = onStrip ? "grab" : pointerFor(state.current.ranges, axis(), x, reach.mouse);
+        const { ranges } = state.current;
+        const pointer = () => pointerFor(ranges, axis(), x, reach.mouse, movesAt(event, y));
+        element.current.style.cursor = onStrip ? "grab" : pointer();
       }
       return;
     }
@@ -560,8 +567,8 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
       <canvas ref={overlay} aria-hidden="true" />
       <span id={help} class="unseen">
         Live and resident bytes over time; peak {size(peak.bytes)}. Arrows move the chosen moment, with Shift they
-        select a range, with Ctrl and Shift a second one. Enter selects the rise around the moment, Escape goes one step
-        back.
+        select a range, with Ctrl and Shift a second one to compare with. Enter selects the rise around the moment,
+        Escape goes one step back.
       </span>
       <span class="unseen" role="status">
         {said.value}
@@ -604,5 +611,7 @@ function rangesInWords(
     return `${ends}, live ${change(changeOver(whole, detail, span, peak))}`;
   };
   if (!ranges.a) return "nothing selected";
-  return ranges.b ? `selected A: ${words(ranges.a)}; B: ${words(ranges.b)}` : `selected ${words(ranges.a)}`;
+  const { a: later, b: earlier } = ordered(ranges);
+  if (!later || !earlier) return `selected ${words(ranges.a)}`;
+  return `selected A: ${words(earlier)}; B: ${words(later)}`;
 }

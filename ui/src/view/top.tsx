@@ -1,4 +1,5 @@
 // The line at the top: which recording is shown, and what counts.
+import type { ComponentChildren } from "preact";
 import type { App } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { filtersOf } from "../model/filters.ts";
@@ -25,7 +26,7 @@ export function Top({ app }: { app: App }) {
       {chosen && (
         <span class="helps">
           <Help app={app} id="find.anything">
-            Find anything
+            Find<span class="wide"> anything</span>
           </Help>
           <Help app={app} id="help.keys">
             Keys
@@ -38,7 +39,7 @@ export function Top({ app }: { app: App }) {
 }
 
 /** What a newcomer cannot guess, with its key. */
-function Help({ app, id, children }: { app: App; id: string; children: string }) {
+function Help({ app, id, children }: { app: App; id: string; children: ComponentChildren }) {
   const { keys } = app.actions;
   const action = keys.on("").find((other) => other.id === id);
   const chord = action && keys.acting(action)[0];

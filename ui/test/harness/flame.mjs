@@ -97,6 +97,13 @@ const tests = {
     await frame(page);
     const zoomed = await view(page);
     assert.ok(Math.abs(zoomed.left - 0.7) < 1e-9 && zoomed.right === 1 && zoomed.top === 0);
+    const whole = page.getByRole("button", { name: "whole graph" });
+    await whole.click();
+    await frame(page);
+    assert.deepEqual(await view(page), { left: 0, right: 1, top: 0 });
+    assert.equal(await whole.count(), 0, "nothing is zoomed");
+    await act(page, "back");
+    assert.deepEqual(await view(page), zoomed);
     await act(page, "back");
     assert.deepEqual(await view(page), { left: 0, right: 1, top: 0 });
     assert.equal(await page.evaluate(() => globalThis.harness.handle().back()), false, "there is nothing before");

@@ -138,7 +138,7 @@ const tests = {
     }
   },
 
-  async "a drag selects, edges adjust, the middle moves, shift selects a second range, a click clears"() {
+  async "a drag selects, edges adjust, its words move it, shift selects a second range, a click clears"() {
     const page = await open("plain");
     await dragFrom(page, at(500), at(900));
     let { ranges } = await state(page);
@@ -149,7 +149,7 @@ const tests = {
     assert.equal(said.filter((line) => line.startsWith("select")).length, 1, said.join("\n"));
 
     await dragFrom(page, at(900), at(1100));
-    await dragFrom(page, at(700), at(800));
+    await dragFrom(page, at(700), at(800), 133);
     ({ ranges } = await state(page));
     near(ranges.a.begin, 600);
     near(ranges.a.end, 1200);
@@ -168,6 +168,16 @@ const tests = {
     near(ranges.b.end, 2000);
     await dragFrom(page, at(2000), at(2200));
     near((await state(page)).ranges.b.end, 2200);
+
+    await dragFrom(page, at(1300), at(1400)); // within a range, it selects
+    ({ ranges } = await state(page));
+    near(ranges.a.begin, 1300);
+    near(ranges.a.end, 1400);
+    assert.equal(ranges.b, undefined);
+    await page.keyboard.down("Alt");
+    await dragFrom(page, at(1350), at(1450));
+    await page.keyboard.up("Alt");
+    near((await state(page)).ranges.a.end, 1500);
 
     await page.mouse.click(at(100), 60);
     assert.deepEqual((await state(page)).ranges, {});

@@ -70,18 +70,18 @@ export interface Palette {
 export function palette(dark: boolean): Palette {
   // In both themes frames are lighter than their text; in the dark less so, and there what is stronger is lighter.
   const at = (light: number, darkness: number) => (dark ? darkness : light);
-  const strength = (share: number) => at(0.9 - 0.12 * share, 0.65 + 0.13 * share);
+  const strength = (share: number) => at(0.9 - 0.12 * share, 0.7 + 0.13 * share);
   const fills = [hex([at(0.86, 0.64), 0.004, 260]), hex([at(0.94, 0.62), 0.03, 250])];
   for (const hue of warm) {
     for (let s = 0; s < steps; s++) {
       const share = s / (steps - 1);
-      fills.push(hex([strength(share), at(0.075 + 0.045 * share, 0.1 + 0.03 * share), hue]));
+      fills.push(hex([strength(share), at(0.075 + 0.045 * share, 0.115 + 0.025 * share), hue]));
     }
   }
   for (const hue of cool) {
     for (let s = 0; s < steps; s++) {
       const share = s / (steps - 1);
-      fills.push(hex([strength(0.7 * share) - at(-0.02, 0.03), at(0.028, 0.04), hue]));
+      fills.push(hex([strength(0.7 * share) - at(-0.02, 0.03), at(0.028, 0.055), hue]));
     }
   }
   threads.forEach((hue, i) => fills.push(hex([strength(i % 2), 0.085, hue])));

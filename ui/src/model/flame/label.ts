@@ -76,6 +76,21 @@ function whole(text: string, from: number, to: number): string {
   return text.slice(low(from) ? from + 1 : from, low(to) ? to - 1 : to);
 }
 
+/** A name of more characters may be cut to so many, to leave room for a figure. */
+const nameRoom = 20;
+
+/**
+ * The figures that stand beside a name, each whole: as many, from the first on, as leave room for the name.
+ * @param room in characters, for all of it
+ */
+export function figuresIn(room: number, name: number, figures: readonly string[]): string {
+  for (let n = figures.length; n > 0; n--) {
+    const text = figures.slice(0, n).join(" ");
+    if (Math.min(name, nameRoom) + 2 + text.length <= room) return text;
+  }
+  return "";
+}
+
 /**
  * A name in fewer and fewer characters, without cutting words: without template arguments, then without parameters,
  * return type and scopes. The last part of a name says most: that of std::vector<int>::push_back(int&&), push_back.

@@ -101,7 +101,8 @@ export interface Mark {
 const mostCallers = 64;
 
 export function markOf(view: View, layout: Layout, parent: Int32Array): Mark {
-  const box = anchorOf(layout, view);
+  // The whole stays the whole, even if a frame that was as wide is not any more.
+  const box = view.left <= 0 && view.right >= 1 ? 0 : anchorOf(layout, view);
   const [from, width] = [layout.left[box]!, layout.right[box]! - layout.left[box]!];
   const keys: number[] = [];
   for (let node = layout.node[box]!; node > 0 && keys.length < mostCallers; node = parent[node]!) {

@@ -2,6 +2,7 @@
 import type { ByName, MetricName } from "../../api.ts";
 import { isRange, metricAt, metricOf, type Times } from "../metrics.ts";
 import type { Place } from "../place.ts";
+import type { Clock } from "../clock.ts";
 import { modes, type ColourMode } from "./colour.ts";
 
 export const shapes = ["top-down", "bottom-up", "sandwich", "difference"] as const;
@@ -54,11 +55,23 @@ export function neededFor(shape: Shape, place: Place): string | undefined {
   }
   if (shape === "difference" && !isRange(place) && !isRange({ from: place.from2, to: place.to2 })) {
     return (
-      "A difference needs a range, whose end is compared with its beginning: drag over the timeline. " +
-      "To compare two ranges, drag over the second one with Shift."
+      "A difference needs a selected range: drag over the timeline. Its end is compared with its beginning. " +
+      "To compare it with another range, drag over that one with Shift, or press c."
     );
   }
   return undefined;
+}
+
+/** What a difference compares, in words; undefined: it is none. */
+export function comparedIn({ before, growth }: Wanted, place: Place, clock: Clock): string | undefined {
+  if (!before) return undefined;
+  if (growth) {
+    return (
+      "What was live at the end of the range, less what was live when it began. " +
+      "To compare with another range, drag over that one with Shift, or press c."
+    );
+  }
+  return `B − A: ${clock.range(place.from, place.to)}, less ${clock.range(before.from, before.to)}`;
 }
 
 /** What is counted, in words. */

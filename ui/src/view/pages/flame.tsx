@@ -6,7 +6,7 @@ import type { App, Asked, Selected } from "../../app.ts";
 import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
-import { literally } from "../../model/filters.ts";
+import { literally, wrongIn } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
 import { numbered, parseEdit } from "../../model/flame/edits.ts";
 import { Frames } from "../../model/flame/frames.ts";
@@ -15,7 +15,7 @@ import type { Order } from "../../model/flame/layout.ts";
 import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
 import type { Tree } from "../../model/flame/tree.ts";
-import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
+import { comparedIn, countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
@@ -27,6 +27,7 @@ import { pathOf } from "../../net/ask.ts";
 import { exactNodes, flameOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
 import { startWorker } from "../../net/trusted.ts";
 import { Drawer } from "../../worker/drawer.ts";
+import { copyText } from "../copy.ts";
 import type { FlameHandle, Picked } from "../flame-shown.ts";
 import { FlameGraph } from "../flame.tsx";
 import { Answered, useActions } from "../part.tsx";
@@ -134,9 +135,10 @@ function Bar(props: {
 }) {
   const { app, found, handle } = props;
   const place = app.place.value;
-  const { shape, by, colour } = wantedOf(place);
+  const wanted = wantedOf(place);
+  const { shape, by, colour } = wanted;
   const refused = useSignal<Shape | undefined>(undefined);
-  const note = refused.value && neededFor(refused.value, place);
+  const note = (refused.value && neededFor(refused.value, place)) ?? comparedIn(wanted, place, app.clock);
   const choose = (name: Shape) => {
     refused.value = name === shape ? undefined : name;
     if (name !== shape && neededFor(name, place) !== undefined) return;
@@ -236,7 +238,7 @@ function Search(props: {
   const { app, handle, total } = props;
   const field = useRef<HTMLInputElement>(null);
   const text = app.place.value.search ?? "";
-  const wrong = fault(text);
+  const wrong = useMemo(() => wrongIn(text), [text]);
   const { found, current } = props.found.value;
   useActions(app, { "find.here": () => field.current?.select() });
   const key = (event: KeyboardEvent) => {
@@ -271,15 +273,6 @@ function Search(props: {
 
 function matches(n: number): string {
   return n === 0 ? "no match" : plural(n, "match");
-}
-
-function fault(text: string): string {
-  try {
-    new RegExp(text, "u");
-    return "";
-  } catch {
-    return "not a regular expression";
-  }
 }
 
 function Legend({ colour }: { colour: ColourMode }) {
@@ -355,7 +348,7 @@ function Pictures(props: {
       nameOf: (node: number) => nameOf(laid, node, frames, root),
       format: text.format,
     };
-    void navigator.clipboard?.writeText(markdownOf(laid, view, described));
+    void copyText(markdownOf(laid, view, described), "Markdown");
   }
 
   if (tree.total[0] === 0 && answer.earlier === undefined) {
@@ -368,7 +361,7 @@ function Pictures(props: {
     root: `${root} · ${countedOf(seen, metricOf(seen.metric)?.label ?? seen.metric)}`,
     colour: seen.colour,
     longest: app.about.shown.value?.value.end_ns ?? 1e9,
-    match: fault(place.search ?? "") === "" ? (place.search ?? "") : "",
+    match: wrongIn(place.search ?? "") === "" ? (place.search ?? "") : "",
     below: place.below,
     picked: place.picked,
     ...text,
@@ -385,7 +378,7 @@ function Pictures(props: {
       opened.value = next;
     },
     entries: (picked: Picked) => entriesOf(app, frames, picked),
-    onCopy: (stack: string) => void navigator.clipboard?.writeText(stack),
+    onCopy: (stack: string) => void copyText(stack, "call stack"),
   };
   return (
     <>

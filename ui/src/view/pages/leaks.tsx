@@ -30,13 +30,13 @@ import * as table from "../../model/table.ts";
 import type { Scale, Sheet } from "../../model/table.ts";
 import { timeText } from "../../model/time.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { copyText } from "../copy.ts";
 import { Name } from "../name.tsx";
 import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import {
   copyRow,
-  copyText,
   frameRows,
   groupRow,
   isWhole,
@@ -380,10 +380,10 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
   const suppress = (group: Group, hide: boolean) => {
     const rule = suppressionOf(group.stack, executable);
     if (rule === undefined) return say("no rule: only a function that is on nearly every call stack is known");
-    if (!hide) return void copyText(`${visible(rule)}\n`, say, "suppression");
+    if (!hide) return void copyText(`${visible(rule)}\n`, "suppression");
     if (!rules.value.includes(rule)) keep([...rules.value, rule]);
   };
-  const copy = (i: number) => copyRow(data, i, say);
+  const copy = (i: number) => copyRow(data, i);
   const saveCsv = () => saveRows("leaks", data, say);
   useActions(app, {
     "leaks.suppress": () => {
@@ -411,12 +411,12 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
       const group = items[i]?.group;
       if (!group) return;
       showMenu(group.name, at, [
+        ...menuEntries(app, { group }, [
+          { title: "Copy the call stack", run: () => void copyText(stackText(group), "call stack") },
+          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) },
+        ]),
         { title: "Copy a suppression", run: () => suppress(group, false) },
         { title: "Suppress it here", run: () => suppress(group, true) },
-        ...menuEntries(app, { group }, [
-          { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) },
-          { title: "Copy the call stack", run: () => void copyText(stackText(group), say, "call stack") },
-        ]),
       ]);
     },
     copy,
@@ -491,7 +491,7 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
       ) : (
         <Grid data={data} events={events} cursor={cursor} />
       )}
-      {hidden.by.size > 0 && view === "stack" && <Suppressed by={hidden.by} say={say} />}
+      {hidden.by.size > 0 && view === "stack" && <Suppressed by={hidden.by} />}
       <MenuHere menu={menu} />
     </RowsPage>
   );
@@ -560,7 +560,6 @@ function Growths(props: {
 /** What rules of the reader hide, and the file that has them. */
 function Suppressed(props: {
   by: ReadonlyMap<string, { bytes: number; blocks: number; stacks: number }>;
-  say: (text: string) => void;
 }) {
   const list = [...props.by];
   const file = `${list.map(([rule]) => visible(rule)).join("\n")}\n`;
@@ -568,7 +567,7 @@ function Suppressed(props: {
     <section class="suppressed">
       <h2>
         Suppressed here{" "}
-        <button type="button" class="plain" onClick={() => void copyText(file, props.say, "suppressions")}>
+        <button type="button" class="plain" onClick={() => void copyText(file, "suppressions")}>
           copy for --suppressions
         </button>
       </h2>

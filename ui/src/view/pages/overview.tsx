@@ -16,7 +16,7 @@ import {
   type Insight,
   type Most,
 } from "../../model/overview.ts";
-import { readAt, residentMoment, type Resident } from "../../model/resident.ts";
+import { besidePeak, readAt, residentMoment, type Resident } from "../../model/resident.ts";
 import { parseSpan } from "../../model/time.ts";
 import { taskOf } from "../../net/ask.ts";
 import { riseTask } from "../../net/explain.ts";
@@ -28,6 +28,7 @@ import {
   placesQuestion,
   type Places,
 } from "../../net/overview.ts";
+import { residentPeak } from "../../net/questions.ts";
 import { memoryQuestion } from "../../net/resident.ts";
 import { pointing, ResidentChanged, runOf, selectedSpan } from "../explain.tsx";
 import { Size } from "../figures.tsx";
@@ -152,14 +153,22 @@ function ResidentPart({ app }: { app: App }) {
   const filters = filtersOf(place, app.brush.value);
   const { title, atNs } = asked(place.at, filters);
   const note = wholeProcess(filters);
+  const report = app.report.shown.value?.value;
+  // The page says already how much was resident at most, and when.
+  const most = atNs === undefined && asked(place.at, filters).at === undefined;
+  const when = most && shown && report ? besidePeak(shown, residentPeak(report)) : undefined;
   return (
     <section>
       <h2>
         Resident memory {visible(title).slice(0, 80)}
         {shown && (
           <span class="quiet">
-            {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} ·{" "}
-            <Size bytes={shown.bytes} />
+            {when || (
+              <>
+                {readAt(shown.atNs, atNs, app.clock, parseSpan(filters.from, filters.to, runOf(app)))} ·{" "}
+                <Size bytes={shown.bytes} />
+              </>
+            )}
             {note !== "" && ` · ${note}`}
           </span>
         )}

@@ -13,9 +13,10 @@ import { metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../mod
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
-import { pickedOf, rowActions, type Subject } from "../../model/row-actions.ts";
+import { pickedOf, rowActions, type RowAction, type Subject } from "../../model/row-actions.ts";
 import { csvRows, markdown, type Column } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { copyText } from "../copy.ts";
 import { Menu, type Entry, type MenuProps } from "../menu.tsx";
 import { useMainPart, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
@@ -74,15 +75,16 @@ export function MenuHere({ menu }: { menu: OpenMenu }) {
   );
 }
 
-/** The entries of a row's menu. */
-export function menuEntries(app: App, subject: Subject, more: Entry[]): Entry[] {
+/** The entries of a row's menu: where else it is, what can be copied, and then what changes what counts. */
+export function menuEntries(app: App, subject: Subject, copies: Entry[]): Entry[] {
   const place = app.place.value;
-  const changes = rowActions(place, subject).map(({ label, hint, change }) => ({
+  const all = rowActions(place, subject);
+  const entry = ({ label, hint, change }: RowAction): Entry => ({
     title: label,
     ...(hint !== undefined && { hint }),
     run: () => app.change(change),
-  }));
-  return [...changes, ...more];
+  });
+  return [...all.filter(({ opens }) => opens).map(entry), ...copies, ...all.filter(({ opens }) => !opens).map(entry)];
 }
 
 /** Draws what a row's function has live over the timeline. */
@@ -109,20 +111,11 @@ export function useNotice(): { say: (text: string) => void; notice: Signal<strin
 }
 
 /** Copies a row as a table of Markdown, with its numbers as they are shown. */
-export function copyRow(data: GridData, i: number, say: (text: string) => void): void {
+export function copyRow(data: GridData, i: number): void {
   if (i < 0) return;
   const words = data.columns.map(({ group, heading, title }) => [heading ?? group, title.trim()]);
   const head = words.map((list) => list.filter(Boolean).join(", "));
-  void copyText(markdown(data.row(i).name, head, head.map((_, c) => data.cell(i, c).text)), say, "row");
-}
-
-export async function copyText(text: string, say: (text: string) => void, what: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    say(`${what} copied`);
-  } catch {
-    say("this browser does not let pages copy");
-  }
+  void copyText(markdown(data.row(i).name, head, head.map((_, c) => data.cell(i, c).text)), "row");
 }
 
 /** Saves the rows that have numbers as comma-separated values. */

@@ -14,12 +14,12 @@ import { onlyOf, type Subject } from "../../model/row-actions.ts";
 import * as table from "../../model/table.ts";
 import type { Column, Sheet } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { copyText } from "../copy.ts";
 import { Answered, useActions } from "../part.tsx";
 import { Grid, GridCursor, type GridData, type GridRow } from "../table.tsx";
 import {
   Columns,
   copyRow,
-  copyText,
   frameRows,
   gridColumn,
   groupRow,
@@ -371,7 +371,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
     const now = nodes.value.get(group.key) ?? firstNodes;
     nodes.value = new Map(nodes.value).set(group.key, Math.min(mostNodes, now * 10));
   };
-  const copy = (i: number) => copyRow(data, i, say);
+  const copy = (i: number) => copyRow(data, i);
   const saveCsv = () => saveRows(sheet.by, data, say);
   const find = useRef<HTMLInputElement>(null);
   useActions(app, {
@@ -391,7 +391,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
       const subject = subjectOf(i);
       if (!subject) return;
       const markdown = { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) };
-      const name = { title: "Copy the name", run: () => void copyText(subject.group.text, say, "name") };
+      const name = { title: "Copy the name", run: () => void copyText(subject.group.text, "name") };
       showMenu(subject.group.name, at, menuEntries(app, subject, [markdown, name]));
     },
     copy,

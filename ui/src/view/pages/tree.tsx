@@ -13,12 +13,12 @@ import * as table from "../../model/table.ts";
 import type { Column, Metric } from "../../model/table.ts";
 import { editedTree } from "../../model/tree-edits.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { copyText } from "../copy.ts";
 import { Answered, useActions } from "../part.tsx";
 import { Grid, GridCursor, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import {
   Columns,
   copyRow,
-  copyText,
   gridColumn,
   hover,
   menuEntries,
@@ -275,7 +275,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     if (end.group) pick(app, subjectOfNode(end, end.group));
     if (i < 0 && keys.length === 0 && start.folded > 0) askBelow(start);
   };
-  const copy = (i: number) => copyRow(data, i, say);
+  const copy = (i: number) => copyRow(data, i);
   const saveCsv = () => saveRows("tree", data, say);
   useActions(app, {
     "tree.hottest": () => hottest(),
@@ -303,7 +303,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
         { title: "Open the hottest path from here", keys: "H", run: () => hottest(line.node) },
         ...menuEntries(app, subject, [
           { title: "Copy as Markdown", keys: "Ctrl+C", run: () => copy(i) },
-          { title: "Copy the call path", run: () => void copyText(pathOf(line.node).join("\n"), say, "path") },
+          { title: "Copy the call path", run: () => void copyText(pathOf(line.node).join("\n"), "path") },
         ]),
       ]);
     },

@@ -71,9 +71,7 @@ export function WaterfallTable<R>(props: {
           <th scope="col" class="number">
             {level}
           </th>
-          <td aria-hidden="true" class="quiet number">
-            {of.cut && "axis does not begin at 0"}
-          </td>
+          <td aria-hidden="true" />
         </tr>
       </thead>
       <tbody>
@@ -101,6 +99,15 @@ export function WaterfallTable<R>(props: {
           </tr>
         ))}
       </tbody>
+      {of.cut && (
+        <tfoot aria-hidden="true">
+          <tr>
+            <td class="quiet note" colSpan={3}>
+              The bars do not begin at 0.
+            </td>
+          </tr>
+        </tfoot>
+      )}
     </table>
   );
 }
