@@ -58,6 +58,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"diff --at 50% a b", "--at has no effect without --metric live", "diff --metric live --at 50% a b"},
 		{"top --at 50% f", "--at has no effect without --metric live", "top --metric bytes,live --at 50% f"},
 		{"tree --metric peak --at 50% f", "without --metric live", "tree --metric live-blocks --at 50% f"},
+		{"blocks --block 3 --at 50% f", "--at has no effect with --block", "blocks --block 3 f"},
 		{"source --at 50% f", "without --metric live", "source --metric live --at 50% f"},
 		{"timeline --stack --focus x f", "--focus has no effect with --stack; --from, --to and --thread have one",
 			"timeline --stack --thread x f"},

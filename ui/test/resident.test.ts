@@ -254,8 +254,8 @@ test("the readings nearest to both ends are asked for", async () => {
 test("the largest set whose parts were read is told beside the peak, which the page says already", () => {
   const read = { atNs: 28.972e9, bytes: 96e6 };
   const after = besidePeak(read, { atNs: 8.972e9, bytes: 100e6 });
-  assert.equal(after, "as it was 20.0 s after the peak, at 96.0 % of it: its parts are read less often");
-  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^as it was 300 ms before the peak/);
+  assert.equal(after, "read 20.0 s after the peak, at 96.0 % of it");
+  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^read 300 ms before the peak/);
   assert.equal(besidePeak(read, { atNs: read.atNs, bytes: 96e6 }), "");
   assert.equal(besidePeak(read, { atNs: undefined, bytes: 96e6 }), "");
 });

@@ -49,7 +49,7 @@ export function readAt(atNs: number, askedNs: number | undefined, clock: Clock, 
 export function besidePeak({ atNs, bytes }: Pick<Resident, "atNs" | "bytes">, peak: Peak | undefined): string {
   if (peak?.atNs === undefined || peak.atNs === atNs) return "";
   const age = `${duration(Math.abs(atNs - peak.atNs))} ${atNs < peak.atNs ? "before" : "after"} the peak`;
-  return `as it was ${age}, at ${percent(bytes, peak.bytes)} of it: its parts are read less often`;
+  return `read ${age}, at ${percent(bytes, peak.bytes)} of it`;
 }
 
 /** How far a reading is from the moment that is asked about; "": both are written alike. */

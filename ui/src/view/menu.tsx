@@ -39,9 +39,12 @@ export function Menu({ x, y, label, entries, close: closed }: MenuProps) {
     before.current ??= document.activeElement;
     // Within the window, whatever the place.
     const around = menu.parentElement?.getBoundingClientRect() ?? new DOMRect();
+    // The bottom line is always on top.
+    const end = document.querySelector(".bottom")?.getBoundingClientRect().top ?? innerHeight;
+    menu.style.maxHeight = `${end - 16}px`;
     const { width, height } = menu.getBoundingClientRect();
     menu.style.left = `${Math.max(8, Math.min(x + around.left, innerWidth - width - 8))}px`;
-    menu.style.top = `${Math.max(8, Math.min(y + around.top, innerHeight - height - 8))}px`;
+    menu.style.top = `${Math.max(8, Math.min(y + around.top, end - height - 8))}px`;
     items()[0]?.focus({ preventScroll: true });
   }, [x, y]);
   useEffect(() => {
