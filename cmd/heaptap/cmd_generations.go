@@ -27,7 +27,7 @@ column's as --at.`,
   heaptap generations --from 50% --rows 10 --columns 5 server.4711.htap
   heaptap generations --focus parse_request --metric kept-blocks server.4711.htap
   heaptap generations --json server.4711.htap | jq '.rows[3].kept_bytes'
-  heaptap top --metric kept --from 1.2s --to 1.5s --at end server.4711.htap`,
+  heaptap top --metric kept --from 20% --to 40% --at end server.4711.htap`,
 		Args: oneRun,
 	}
 	q := newQuestion(cmd, -1)
