@@ -27,7 +27,7 @@ it was allocated, how reallocations moved it, and who freed it; what the same th
 before and after; and, if addresses were recorded (run --addresses), what lay next to it.`,
 		Example: `  heaptap blocks server.4711.htap
   heaptap blocks --at end --sort age server.4711.htap
-  heaptap blocks --block 471 server.4711.htap
+  heaptap blocks --block 47 server.4711.htap
   heaptap blocks --json --limit 10000 server.4711.htap | jq '[.blocks[].size] | add'`,
 		Args: oneRun,
 	}

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { kit.Main(m) }
 // mostWrong is how many of the forty programs of a kind may be judged wrongly.
 const mostWrong = 2
 
-// TestRates runs all programs. One that is judged wrongly runs again, twice at most: a busy machine may have held it up.
+// TestRates runs all programs. One that is judged wrongly runs again, twice at most: a busy machine may have held it
+// up.
 func TestRates(t *testing.T) {
 	t.Parallel()
 	program := kit.Compile(t, "gcc", "-O1", "-g", "src/shapes.c", "-lm", "-lpthread")
