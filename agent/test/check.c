@@ -93,6 +93,13 @@ static i32 find_odd(const u64 *pcs, u32 n)
 	return -1;
 }
 
+// Returns 1 if a stack has a frame in one of these functions, and another stack is the same up to the outermost one.
+static int same_to_odd(const u64 *pcs, u32 n, const u64 *others, u32 count)
+{
+	u32 same = (u32)find_odd(pcs, n) + 1;
+	return same && same <= count && memcmp(pcs, others, same * 8) == 0;
+}
+
 // Returns 1 if libgcc's walk has crashed.
 static int trace_or_crash(struct trace *t, u64 pc)
 {
@@ -127,11 +134,9 @@ static void compare(u32 node, u64 pc)
 	int crashed = trace_or_crash(&t, pc);
 	if (!crashed && (t.exact ? n == t.count && !truncated : n >= t.count) && memcmp(mine, t.pcs, t.count * 8) == 0)
 		return;
-	if (check_lenient) {
-		u32 same = (u32)find_odd(mine, n) + 1;
-		if (same && same <= t.count && memcmp(mine, t.pcs, same * 8) == 0)
-			return;
-	}
+	// Either walk may be the one that goes on from a wrong return address to frames of one of these functions.
+	if (check_lenient && (same_to_odd(mine, n, t.pcs, t.count) || same_to_odd(t.pcs, t.count, mine, n)))
+		return;
 	if (__atomic_fetch_add(&check_mismatches, 1, __ATOMIC_RELAXED) < 5) {
 		fprintf(stderr, "mismatch%s\n", truncated ? " (truncated)" : "");
 		dump("ours", mine, n);
