@@ -8,7 +8,9 @@ import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
 import { settled, signIn } from "./app.mjs";
 
 const options = JSON.parse(process.argv[2]);
-const pages = ["overview", "flame", "table", "tree", "leaks", "source"];
+/** The pages, and the key of each. */
+const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6" };
+const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
 let where = "";
@@ -379,9 +381,9 @@ try {
   for (const [name, id] of Object.entries(options.recordings)) {
     result.views[name] = {};
     await go(page, `/?recording=${id}`);
-    for (const [i, at] of pages.entries()) {
+    for (const at of pages) {
       where = `${name} ${at}`;
-      await page.keyboard.press(String(i + 1));
+      await page.keyboard.press(keys[at]);
       const shown = (at) => (new URLSearchParams(location.search).get("page") ?? "overview") === at;
       await page.waitForFunction(shown, at);
       await settled(page);
