@@ -91,6 +91,7 @@ var mayImport = map[string][]string{
 	"internal/export":        {"event", "profile", "query", "recording"},
 	"internal/export/csv":    {"escape", "export", "export/table", "query"},
 	"internal/export/folded": {"export", "query"},
+	"internal/sqltool":       {"export", "export/parquet", "export/table", "humanize", "outfile", "query"},
 	"internal/export/jsonl":  {"export", "export/csv", "export/table"},
 	"internal/export/table":  {"event", "export", "profile", "query"},
 	"internal/export/formats": {
@@ -167,17 +168,17 @@ var mayImport = map[string][]string{
 	},
 	"internal/columns": {},
 	"internal/answer": {
-		"annotate", "check", "columns", "diff", "event", "insight", "timeref", "profile", "query", "tally", "run",
+		"export/table", "sqltool", "annotate", "check", "columns", "diff", "event", "insight", "timeref", "profile", "query", "tally", "run",
 	},
 	"internal/api": {
-		"annotate", "answer", "columns", "diff", "event", "humanize", "input", "insight", "lru", "notes", "owncode",
+		"export", "sqltool", "annotate", "answer", "columns", "diff", "event", "humanize", "input", "insight", "lru", "notes", "owncode",
 		"profile", "query", "question", "recording", "recording/atlas", "run", "source", "spelling",
 	},
 	"internal/api/apitest":         {"event", "merge", "profile/profiletest", "recording"},
 	"internal/columns/columnstest": {},
 	"internal/api/schema":          {"api", "columns"},
 	"internal/view": {
-		"escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",
+		"export/table", "sqltool", "escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",
 		"answer", "control", "humanize", "insight", "verify", "funcname", "namesource", "owncode",
 		"recording/repair", "run",
 	},
@@ -192,7 +193,7 @@ var mayImport = map[string][]string{
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
-		"flagfile", "recording/repair", "namesource", "owncode", "run", "cachedir", "recording/atlas", "api",
+		"flagfile", "recording/repair", "namesource", "owncode", "run", "sqltool", "cachedir", "recording/atlas", "api",
 		"browser", "serve", "../ui", "licenses", "insight",
 	},
 	"tests/browser":           {"serve", "../tests/kit", "../tests/need"},
@@ -211,7 +212,7 @@ var mayImport = map[string][]string{
 	"tests/e2e":               {"event", "recording", "../tests/programs", "../tests/kit", "../tests/need"},
 	"tests/endings":           {"event", "record", "recording", "../tests/programs", "../tests/kit"},
 	"tests/exports": {
-		"escape", "event", "recording", "../tests/programs", "../tests/kit", "../tests/need",
+		"sqltool", "escape", "event", "recording", "../tests/programs", "../tests/kit", "../tests/need",
 	},
 	"tests/exports/judges":           {},
 	"tests/golden":                   {"../tests/programs", "../tests/kit"},

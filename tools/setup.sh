@@ -140,7 +140,7 @@ command -v npm >/dev/null 2>&1 || exit 0
 tools/ui.sh install || echo "npm cannot install what the web app needs: its tests are skipped" >&2
 # Viewers that check exports.
 viewers=()
-for p in speedscope hyparquet hyparquet-compressors; do
+for p in speedscope hyparquet hyparquet-compressors @duckdb/node-api; do
 	[ -e "$(npm root -g)/$p" ] || viewers+=("$p")
 done
 if [ ${#viewers[@]} -gt 0 ]; then

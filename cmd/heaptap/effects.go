@@ -70,6 +70,8 @@ var effects = map[string][]effect{
 		framesEffect,
 	},
 	"report":     {framesEffect},
+	"sql": {{append([]string{"query", "engine", "limit", "csv", "color", "process", "all"}, filterFlags...),
+		without("list"), "with --list: no recording is asked"}},
 	"mismatches": {framesEffect},
 	"hist":       {{[]string{"show", "by"}, without("json"), "with --json, which has all parts and tables"}},
 	"regions": {

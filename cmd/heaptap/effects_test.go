@@ -50,6 +50,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"export -f pprof --salt x f", "--salt has no effect without --scrub", "export -f pprof --scrub --salt x f"},
 		{"push --pyroscope u --events f", "--events has no effect without --clickhouse",
 			"push --clickhouse u --events f"},
+		{"sql --list --csv", "--csv has no effect with --list", "sql --csv f x"},
+		{"sql --list --from 10%", "--from has no effect with --list", "sql --from 10% f x"},
 		{"version --json --licenses", "--json has no effect with --licenses", "version --licenses"},
 		{"push --parca u --otlp-version x f", "without --otlp", "push --otlp u --otlp-version x f"},
 		{"diff --depth 3 a b", "--depth has no effect without --tree", "diff --tree --depth 3 a b"},

@@ -52,6 +52,8 @@ var extremeCommands = map[string][]string{
 	"runs":       nil, // takes a folder
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open
+	"sql": {"FILE --query totals", "--json FILE --query functions", "--csv --query sizes --limit 5 FILE",
+		"--from 50% --query peak FILE"},
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
 	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},

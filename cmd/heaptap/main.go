@@ -123,7 +123,7 @@ made it. It needs no recompilation, no root and no change to the program.`,
 var allCommands = []func() *cobra.Command{
 	newRunCommand, newCtlCommand, newRunsCommand, newPsCommand, newOpenCommand, newServeCommand, newReportCommand,
 	newTopCommand, newTreeCommand,
-	newTimelineCommand, newRiseCommand, newGenerationsCommand, newMemoryCommand, newHistCommand,
+	newTimelineCommand, newRiseCommand, newGenerationsCommand, newSQLCommand, newMemoryCommand, newHistCommand,
 	newBlocksCommand, newRegionsCommand, newThreadsCommand,
 	newLeaksCommand, newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
 	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,

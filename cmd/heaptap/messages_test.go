@@ -185,7 +185,7 @@ func TestMessages(t *testing.T) {
 // needsRecording are the commands whose first argument is a recording.
 var needsRecording = map[string]bool{"report": true, "top": true, "tree": true, "timeline": true, "rise": true,
 	"generations": true, "hist": true, "blocks": true, "regions": true, "threads": true, "leaks": true, "source": true,
-	"globals": true, "mismatches": true,
+	"globals": true, "mismatches": true, "sql": true,
 	"check": true, "diff": true, "export": true, "verify": true, "dump": true, "log": true}
 
 // servers are the commands that do not end once they have found a recording.

@@ -35,7 +35,7 @@ type asked struct {
 	up, stack, runtime        bool
 	timeline, fold, calls     bool
 	of, function, rough       string
-	block, address            string
+	block, address, sql       string
 	top, steps, line, context int
 	rows, columns             int
 	file                      int // number of a source file; -1: none
@@ -105,6 +105,8 @@ var Parameters = []Parameter{
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
 	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
 	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
+	text("sql", "a question to the tables stacks, frames, events and timeline: one SELECT",
+		func(a *asked) *string { return &a.sql }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel: a thousandth of the run",
 		func(a *asked) *string { return &a.rough }),
 	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",

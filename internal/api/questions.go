@@ -179,6 +179,9 @@ var Questions = []Question{
 		answer: func(_ context.Context, c *call) (any, error) {
 			return answer.NewMismatches(c.s.Profile, c.Page), nil
 		}},
+	{Name: "sql", Text: "what an SQL engine answers about the recording's tables; without sql: tables and questions",
+		Parameters: with(filters, "sql", "limit"), changing: true,
+		Answers: append(answers[answer.SQLColumns](), answers[answer.SQLTables]()...), ask: inSQL},
 	{Name: "files", Text: "the source files that the call stacks go through, with their numbers", Parameters: paged,
 		Answers: answers[Files](),
 		answer:  func(_ context.Context, c *call) (any, error) { return newFiles(c.rec.files(), c.Page), nil }},

@@ -47,6 +47,7 @@ type shelf struct {
 	found      []*input.Found // to be closed in the end
 
 	openings flights[*entry, *opened]
+	tables   tables
 
 	mu   sync.Mutex
 	byID map[string]*entry
@@ -593,6 +594,7 @@ func (s *shelf) close() {
 	for _, set := range s.sets {
 		set.run.Close()
 	}
+	s.tables.close()
 	s.closeSent()
 	for _, f := range s.found {
 		f.Close()

@@ -9,7 +9,7 @@ import { settled, signIn } from "./app.mjs";
 
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
-const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6" };
+const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", sql: "q" };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
@@ -90,6 +90,7 @@ function look() {
     warnings: all(".warnings li").map(text),
     count: document.querySelector("main .count")?.title ?? "",
     figures, most, rows, lines,
+    cells: all(".sql-page tbody td").map(text),
     wide: document.documentElement.scrollWidth - innerWidth,
   };
 }
@@ -279,7 +280,7 @@ async function folded(page, id) {
   const said = {};
   for (const at of pages) {
     where = `folded ${at}`;
-    await go(page, `/?recording=${id}&page=${at}&from=10%25&to=20%25`);
+    await go(page, `/?recording=${id}&page=${at}&from=10%25&to=20%25&sql=SELECT+*+FROM+stacks`);
     said[at] = await page.locator("main .state[role=alert]").allInnerTexts();
   }
   return said;
@@ -387,6 +388,10 @@ try {
       const shown = (at) => (new URLSearchParams(location.search).get("page") ?? "overview") === at;
       await page.waitForFunction(shown, at);
       await settled(page);
+      if (at === "sql") {
+        await page.getByRole("button", { name: "What are the totals?" }).click();
+        await settled(page);
+      }
       const view = await page.evaluate(look);
       if (at === "overview" || at === "flame") view.spoken = await spoken(page);
       if (at === "flame" && name === first) {

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source"}
+var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source", "sql"}
 
 // sighting is what pages.mjs prints.
 type sighting struct {
@@ -75,6 +75,7 @@ type view struct {
 		Line    int
 		Numbers []string
 	}
+	Cells  []string // of a result of SQL
 	Wide   int
 	Spoken []spoken
 	Walk   []string
@@ -210,7 +211,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkFolded: pages that need events which were folded say so, and from when on there are some.
 // checkCompare checks that the earlier of two ranges is A, and that what is wrong stays where it was written.
 func checkCompare(t *testing.T, c comparison) {
 	t.Helper()
@@ -234,6 +234,7 @@ func checkCompare(t *testing.T, c comparison) {
 	}
 }
 
+// checkFolded: pages that need events which were folded say so, and from when on there are some.
 func checkFolded(t *testing.T, path string, pages map[string][]string) {
 	t.Helper()
 	program := kit.JSON[struct {
@@ -339,7 +340,23 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource,
+	"source": checkSource, "sql": checkSQL,
+}
+
+// checkSQL compares the cells of a result with what the command on the page prints.
+func checkSQL(t *testing.T, c commands, v view) {
+	if v.Command == "" {
+		t.Fatal("there is no command")
+	}
+	cmd := exec.Command("bash", "-c", v.Command+" --csv")
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(kit.Binary(t))+":"+os.Getenv("PATH"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", v.Command, err)
+	}
+	_, row, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	kit.Same(t, v.Command, strings.Join(v.Cells, ","), row)
 }
 
 func checkOverview(t *testing.T, c commands, v view) {

@@ -46,6 +46,8 @@ export interface Answers {
   regions: Regions;
   /** blocks that were freed by the wrong function */
   mismatches: Mismatches;
+  /** what an SQL engine answers about the recording's tables; without sql: tables and questions */
+  sql: SQLColumns | SQLTables;
   /** the source files that the call stacks go through, with their numbers */
   files: Files;
   /** the lines of a source file or a function with what they count, and the file's text */
@@ -284,6 +286,20 @@ export interface Parameters {
     skip?: number;
     limit?: number;
   };
+  sql: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    sql?: string;
+    limit?: number;
+  };
   files: {
     skip?: number;
     limit?: number;
@@ -373,6 +389,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "dir",
   "do",
   "doing",
+  "engine",
   "env",
   "error",
   "exe",
@@ -382,6 +399,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "folder",
   "function",
   "host",
+  "install",
   "kind",
   "levels_unknown",
   "matters",
@@ -1382,6 +1400,43 @@ export interface RunProgramColumns {
   events: Numbers;
   lost_events: Numbers;
   levels: Shared<RunLevelsColumns>;
+}
+
+export interface SQLColumnColumns {
+  rows: number;
+  name: Texts;
+  number: Flags;
+  values: Lists<Texts>;
+  missing: Lists<Numbers>;
+}
+
+export interface SQLColumns {
+  engine: string;
+  length: number;
+  fields: SQLColumnColumns;
+  truncated: boolean;
+}
+
+export interface SQLQueryColumns {
+  rows: number;
+  name: Texts;
+  question: Texts;
+  sql: Texts;
+}
+
+export interface SQLTableColumns {
+  rows: number;
+  name: Texts;
+  text: Texts;
+  columns: Lists<Texts>;
+}
+
+export interface SQLTables {
+  format_version: number;
+  engine?: string;
+  install?: string;
+  tables: SQLTableColumns;
+  queries: SQLQueryColumns;
 }
 
 export interface Samples {

@@ -21,26 +21,48 @@ var Metrics = []query.Metric{query.Allocations, query.Bytes, query.Deallocations
 // columnName returns the name of a metric's column.
 func columnName(m query.Metric) string { return strings.ReplaceAll(m.String(), "-", "_") }
 
+// stackColumns are the columns of the table of stacks; with a group of blocks, unless that is "".
+func stackColumns(group string, metrics []query.Metric) []Column {
+	list := []Column{{Name: "stack", Kind: Uint}}
+	if group != "" {
+		list = append(list, Column{Name: group, Kind: Text})
+	}
+	for _, m := range metrics {
+		kind := Float
+		if _, integer := m.Integer(&query.Values{}); integer {
+			kind = Uint
+		}
+		list = append(list, Column{Name: columnName(m), Kind: kind})
+	}
+	return append(list, Column{"function", Text, true}, Column{"file", Text, true}, Column{"line", Uint, true},
+		Column{"module", Text, true}, Column{"frames", Text, false})
+}
+
+// The columns of the tables of frames and of events.
+var (
+	frameColumns = []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false},
+		{"function", Text, true}, {"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true},
+		{"module", Text, true}, {"offset", Text, true}, {"address", Text, false}, {"inlined", Flag, false}}
+	eventColumns = []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false},
+		{"function", Text, false}, {"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false},
+		{"block", Uint, true}, {"size", Uint, false}, {"usable", Uint, true}, {"address", Text, true},
+		{"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true}, {"alignment", Uint, true},
+		{"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
+		{"weight", Uint, false}, {"weight_bytes", Uint, false}, {"region", Text, true}}
+)
+
 // stacks returns a table with a row for each call stack, or for each call stack and group of blocks.
 func stacks(ctx context.Context, in *export.Input) (*Table, error) {
 	answer, err := in.Stacks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Columns: []Column{{Name: "stack", Kind: Uint}}}
 	grouped := in.Query.By.OfBlocks()
+	group := ""
 	if grouped {
-		t.Columns = append(t.Columns, Column{Name: in.Query.By.String(), Kind: Text})
+		group = in.Query.By.String()
 	}
-	for _, m := range answer.Metrics {
-		kind := Float
-		if _, integer := m.Integer(&query.Values{}); integer {
-			kind = Uint
-		}
-		t.Columns = append(t.Columns, Column{Name: columnName(m), Kind: kind})
-	}
-	t.Columns = append(t.Columns, Column{"function", Text, true}, Column{"file", Text, true},
-		Column{"line", Uint, true}, Column{"module", Text, true}, Column{"frames", Text, false})
+	t := &Table{Columns: stackColumns(group, answer.Metrics)}
 	var row []Value
 	var list []profile.Frame
 	t.Rows = func(_ context.Context, yield func([]Value) error) error {
@@ -103,9 +125,7 @@ func rowLimit(in *export.Input, rows []query.StackRow) int {
 
 // frames returns a table with a row for each frame of the call stacks. The depth of main is 0.
 func frames(in *export.Input) *Table {
-	t := &Table{Columns: []Column{{"stack", Uint, false}, {"depth", Uint, false}, {"name", Text, false},
-		{"function", Text, true}, {"linkage", Text, true}, {"file", Text, true}, {"line", Uint, true},
-		{"module", Text, true}, {"offset", Text, true}, {"address", Text, false}, {"inlined", Flag, false}}}
+	t := &Table{Columns: frameColumns}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		answer, err := in.Stacks(ctx, query.Allocations, query.Deallocations, query.Live)
 		if err != nil {
@@ -152,12 +172,7 @@ func hex(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 // events returns a table with a row for each event.
 func events(in *export.Input) *Table {
-	t := &Table{Columns: []Column{{"event", Uint, false}, {"time_ns", Int, false}, {"kind", Text, false},
-		{"function", Text, false}, {"thread", Uint, false}, {"tid", Uint, false}, {"stack", Uint, false},
-		{"block", Uint, true}, {"size", Uint, false}, {"usable", Uint, true}, {"address", Text, true},
-		{"born_ns", Int, true}, {"born_by", Uint, true}, {"free_stack", Uint, true}, {"alignment", Uint, true},
-		{"realloc", Flag, false}, {"in_place", Flag, false}, {"temporary", Flag, false}, {"late", Flag, false},
-		{"weight", Uint, false}, {"weight_bytes", Uint, false}, {"region", Text, true}}}
+	t := &Table{Columns: eventColumns}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		threads, regions := in.Reader.Threads(), in.RegionNames()
 		row := make([]Value, len(t.Columns))

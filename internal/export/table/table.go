@@ -61,6 +61,19 @@ func Variants(extension string) []export.Variant {
 	}
 }
 
+// Columns are the columns of the table that a variant names; of stacks, those with Metrics.
+func Columns(variant string) []Column {
+	switch variant {
+	case "frames":
+		return frameColumns
+	case "events":
+		return eventColumns
+	case "timeline":
+		return timelineColumns
+	}
+	return stackColumns("", Metrics)
+}
+
 // Of returns the table that the input's variant names.
 func Of(ctx context.Context, in *export.Input) (*Table, error) {
 	switch in.Variant {

@@ -9,11 +9,13 @@ import (
 // steps is the number of steps of a timeline.
 const steps = 1000
 
+var timelineColumns = []Column{{"time_ns", Int, false}, {"live_bytes", Uint, false}, {"live_blocks", Uint, false},
+	{"most_live_bytes", Uint, false}, {"allocations", Uint, false}, {"bytes", Uint, false},
+	{"deallocations", Uint, false}, {"resident_bytes", Uint, true}}
+
 // timeline returns a table with a row for each step. The first row is the beginning of the range.
 func timeline(in *export.Input) *Table {
-	t := &Table{Columns: []Column{{"time_ns", Int, false}, {"live_bytes", Uint, false}, {"live_blocks", Uint, false},
-		{"most_live_bytes", Uint, false}, {"allocations", Uint, false}, {"bytes", Uint, false},
-		{"deallocations", Uint, false}, {"resident_bytes", Uint, true}}}
+	t := &Table{Columns: timelineColumns}
 	t.Rows = func(ctx context.Context, yield func([]Value) error) error {
 		s, err := in.Develop(ctx, steps)
 		if err != nil {

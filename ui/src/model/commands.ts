@@ -14,9 +14,10 @@ const ofPage = new Set(["rough", "skip", "steps", "calls", "context"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
-  // A source file is a word of its own, after the recording.
-  const { function: file, limit: _, ...others } = values;
-  const [asked, last] = question === "source" ? [others, file] : [values, undefined];
+  // A source file is a word of its own, after the recording, and so is SQL.
+  const { function: file, sql, limit: _, ...others } = values;
+  const word = question === "source" ? file : question === "sql" ? sql : undefined;
+  const [asked, last] = word === undefined ? [values, undefined] : [others, word];
   const words = [...wordsOf(run, recording, commands[question] ?? question, asked), shellQuote(run.path)];
   return [...words, ...(last === undefined ? [] : [shellQuote(String(last))])].join(" ");
 }

@@ -1,0 +1,137 @@
+package sqltool
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestQueriesAreDocumented: docs/formats.md shows the questions that are shipped.
+func TestQueriesAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n### Ten questions in SQL\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	var got []Query
+	find := regexp.MustCompile("(?s)\\n([^\\n]+) \\(`([a-z-]+)`\\)\\n\\n```sql\\n(.*?)\\n```")
+	for _, m := range find.FindAllStringSubmatch(section, -1) {
+		got = append(got, Query{Name: m[2], Question: m[1], SQL: m[3]})
+	}
+	if !slices.Equal(got, Queries) {
+		t.Errorf("docs/formats.md has %q\nshipped are %q", got, Queries)
+	}
+}
+
+func TestTables(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"SELECT 1":             "",
+		"select * from EVENTS": "events",
+		"SELECT * FROM events JOIN stacks USING (stack)":  "stacks events",
+		"SELECT 'timeline', my_stacks, framesets FROM x":  "timeline",
+		"with f as (select * from \"frames\") select 1":   "frames",
+		"SELECT * FROM stacks s, frames f, timeline, foo": "stacks frames timeline",
+	} {
+		if got := strings.Join(Tables(sql), " "); got != want {
+			t.Errorf("%s: %s, expected %s", sql, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, sql := range []string{"", " \n", ".shell id", "SELECT 1\n  .shell id", "SELECT 1;\r\n.read x", "a\x00b"} {
+		var wrong *Error
+		if err := check(sql); !errors.As(err, &wrong) {
+			t.Errorf("%q: %v", sql, err)
+		}
+	}
+	for _, sql := range []string{"SELECT 1", "SELECT\n a.b, .5"} {
+		if err := check(sql); err != nil {
+			t.Errorf("%q: %v", sql, err)
+		}
+	}
+}
+
+func TestResult(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		answer string
+		rows   int
+		names  string
+		values string // by row
+		more   bool
+		wrong  string
+	}{
+		{"", 9, "", "", false, ""},
+		{"[]\n", 9, "", "", false, ""},
+		{"[{]\n", 9, "", "", false, ""},
+		{`[{"a":1,"b":"x","a":null},` + "\n" + `{"a":18446744073709551615,"b":[1,{}],"a":true}]` + "\n", 9, "a b a",
+			`1 "x" null|18446744073709551615 [1,{}] true`, false, ""},
+		{`[{"a":1},{"a":2},{"a":3}]`, 2, "a", "1|2", true, ""},
+		{`[{"a":1},{"a":2}]`, 2, "a", "1|2", false, ""},
+		{`[{"a":1}][{"b":1}]`, 9, "", "", false, "more than one question"},
+		{`[{"a":1},{"a":1,"b":2}]`, 9, "", "", false, "differ"},
+		{`[{"a":1},{"a":`, 9, "", "", false, "cannot be read"},
+		{`[{"a":1}`, 9, "", "", false, "cannot be read"},
+		{`{"a":1}`, 9, "", "", false, "is no list"},
+		{`Error`, 9, "", "", false, "cannot be read"},
+	} {
+		r, err := readResult(strings.NewReader(c.answer), c.rows)
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
+		if err != nil || c.wrong != "" {
+			if c.wrong == "" || err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v, expected %q", c.answer, err, c.wrong)
+			}
+			continue
+		}
+		var rows []string
+		for _, row := range r.Rows {
+			var cells []string
+			for _, v := range row {
+				cells = append(cells, string(v))
+			}
+			rows = append(rows, strings.Join(cells, " "))
+		}
+		if names := strings.Join(r.Names, " "); names != c.names || strings.Join(rows, "|") != c.values || r.More != c.more {
+			t.Errorf("%s: %q %q %v", c.answer, names, rows, r.More)
+		}
+	}
+}
+
+// FuzzResult: what an engine writes cannot do harm; rows that are read are JSON.
+func FuzzResult(f *testing.F) {
+	for _, seed := range []string{"", "[{]", `[{"a":1,"b":"x"},{"a":null,"b":[{}]}]`, `[{}]`, `[{},{}]`, `[[]]`, `{`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		r, err := readResult(io.LimitReader(strings.NewReader(answer), maxResult), 3)
+		if r == nil {
+			if err == nil {
+				t.Fatal("neither a result nor an error")
+			}
+			return
+		}
+		for _, row := range r.Rows {
+			if len(row) != len(r.Names) {
+				t.Fatalf("%d values, %d names", len(row), len(r.Names))
+			}
+			for _, v := range row {
+				if !json.Valid(v) {
+					t.Fatalf("%q", v)
+				}
+				_ = Text(v)
+			}
+		}
+	})
+}
