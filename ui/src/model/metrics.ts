@@ -44,8 +44,8 @@ export const metricGroups: readonly { title: string; metrics: readonly Metric[] 
   group("At a moment", [
     metric("peak", "live at the peak", "bytes", "not yet freed when the process had most bytes live"),
     metric("peak-blocks", "blocks at the peak", "count", "how many blocks were live then"),
-    metric("live", "live at the end of the range", "bytes", "not yet freed then, or at the moment that is chosen"),
-    metric("live-blocks", "blocks live at the end of the range", "count", "how many blocks were live then"),
+    metric("live", "live at the end", "bytes", "not yet freed at the end of the selected time, or at the chosen moment"),
+    metric("live-blocks", "blocks live at the end", "count", "how many blocks were live then"),
     metric("own-peak", "own peak", "bytes", "the most that each row had live at once, at its own time", false),
   ]),
   group("Over the range", [

@@ -6,7 +6,7 @@ import type { ByName, MetricName } from "../api.ts";
 import { type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
 import { literally } from "../model/filters.ts";
-import { metricAt, metricOf, whyNot } from "../model/metrics.ts";
+import { isRange, metricAt, metricOf, whyNot } from "../model/metrics.ts";
 import { pickedOf } from "../model/picked.ts";
 import type { Place, PageName } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
@@ -80,7 +80,7 @@ export function About({ app }: { app: App }) {
             more={more.shown.value?.value}
             fault={without}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
-            moment={place.at === undefined ? "at the end of the range" : `at ${app.clock.text(place.at)}`}
+            moment={place.at === undefined ? endOf(place) : `at ${app.clock.text(place.at)}`}
             lead={leadOf(place)}
             open={(page) => goOf(app, placeOn(page, place, d))}
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
@@ -98,6 +98,10 @@ export function About({ app }: { app: App }) {
       }
     </Answered>
   );
+}
+
+function endOf(place: Place): string {
+  return isRange(place) ? "at the end of the range" : "at the end";
 }
 
 /** The same on another page. */

@@ -98,11 +98,34 @@ export function KeySheet({ keys, page, close, children }: SheetProps) {
             </dl>
           </section>
         ))}
+        <section>
+          <h2>With the mouse</h2>
+          <dl>
+            {pointing.map(([what, how]) => (
+              <div key={what}>
+                <dt>{what}</dt>
+                <dd>{how}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
       </div>
       {children}
     </Dialog>
   );
 }
+
+/** What a mouse does on the timeline and the flame graph; keys do all of it, too. */
+const pointing = [
+  ["Select a time", "drag over the timeline"],
+  ["Select a second time, to compare with", "Shift and drag"],
+  ["Make the selected time longer or shorter", "drag one of its ends"],
+  ["Move the selected time", "Alt and drag, or drag its words"],
+  ["Select the rise, or the fall, around a moment", "double click"],
+  ["Zoom at the pointer", "wheel, or two fingers"],
+  ["Zoom into a frame", "double click"],
+  ["Everything that a row or a frame offers", "right click"],
+] as const;
 
 /** Waits for a key. */
 function Listen(props: { mac: boolean; take: (chord: string) => void; none: () => void; leave: () => void }) {

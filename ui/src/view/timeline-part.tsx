@@ -175,7 +175,5 @@ function useRibbon(app: App) {
     return taskOf(recording, { name: "curve", parameters: { of: literally(of) }, read });
   };
   const curve = usePart(app, "ribbon", task, false);
-  const ribbon = curve.shown.value?.value;
-  // What a function has mapped is not in its live blocks: a line at 0 B would say that it holds nothing.
-  return ribbon?.most.some((bytes) => bytes > 0) ? ribbon : undefined;
+  return curve.shown.value?.value;
 }

@@ -158,13 +158,18 @@ function Legend(props: With<Steps | undefined>) {
   return (
     <div class="readout">
       <Entry kind="live" label="live" hint={hint} from={from?.live} bytes={live} />
-      {ribbon && (
+      {ribbon && hasBlocks(ribbon) && (
         <Entry
           kind="ribbon"
           label={<Name text={ribbon.name} limit={40} />}
           from={range && ribbonAt(ribbon, range.begin)}
           bytes={ribbonAt(ribbon, at)}
         />
+      )}
+      {ribbon && !hasBlocks(ribbon) && (
+        <span class="swatch ribbon">
+          <Name text={ribbon.name} limit={40} /> <b>no live blocks, ever</b>
+        </span>
       )}
       {steps.resident && (
         <button
@@ -278,6 +283,11 @@ function peakOf(whole: Steps, peak: Peak | undefined): PeakKnown {
   return { bytes: whole.most[i] ?? 0, atNs: whole.timesNs[i] ?? 0 };
 }
 
+/** Whether a function ever had live blocks. What it has mapped is not among them: a line at 0 B would hide that. */
+function hasBlocks(ribbon: Ribbon): boolean {
+  return ribbon.most.some((bytes) => bytes > 0);
+}
+
 function ribbonAt(ribbon: Ribbon, ns: number): number {
   const i = ribbon.timesNs.findIndex((t) => t >= ns);
   return ribbon.most[i] ?? NaN;
@@ -295,7 +305,8 @@ interface Held {
 }
 
 function Picture(props: With<Steps> & { size: { width: number; height: number } }) {
-  const { whole, detail, ribbon, hover } = props;
+  const { whole, detail, hover } = props;
+  const ribbon = props.ribbon && hasBlocks(props.ribbon) ? props.ribbon : undefined;
   const { width, height } = props.size;
   const element = useRef<HTMLDivElement>(null);
   const curves = useRef<HTMLCanvasElement>(null);

@@ -32,9 +32,11 @@ export function shownMetrics(place: Place, range: Times): MetricName[] {
 }
 
 export function gridColumn({ key, metric, side, scale, values }: Column, alone: boolean, sorts: boolean): GridColumn {
-  let most = 0;
-  for (const value of values) if (value > most) most = value;
+  let largest = 0;
+  for (const value of values) if (value > largest) largest = value;
   const what = alone ? "" : side;
+  // The heading stands over the first of a metric's columns.
+  const [heads, most] = [alone || side === "total", alone ? 16 : 13];
   const title = [what, scale.unit].filter((part) => part !== "").join(" ");
   const { label, short, about } = metricOf(metric) ?? { label: metric, short: metric, about: "" };
   const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
@@ -44,7 +46,7 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
     title: title || "\u00a0",
     heading: short,
     hint: [alone ? label : `${label}: ${meaning}`, about].filter(Boolean).join("\n"),
-    chars: Math.max(scale.text(most).length, title.length + 1, alone ? Math.min(short.length, 16) + 1 : 0, 6),
+    chars: Math.max(scale.text(largest).length, title.length + 1, heads ? Math.min(short.length, most) + 1 : 0, 6),
     sorts,
   };
 }
@@ -339,7 +341,7 @@ const noFrame: Frame = { ...unnamed, kind: "", named: false, library: false, key
 export function nodeRow(line: Line): GridRow {
   const { key, level, indent, open, node, via, within } = line;
   if (line.kind === "rest") {
-    const name = `${plural(line.rest, "more branch")}: press Enter to ask for ${line.rest === 1 ? "it" : "them"}`;
+    const name = `${plural(line.rest, "more branch")}: Enter asks`;
     return { key, level, indent, open: undefined, name, note: "", title: "", tone: "words" };
   }
   const { group } = node;
