@@ -185,9 +185,13 @@ func (b *Block) full(e *event.Event, unit int64) {
 	if e.Flags&event.Late != 0 {
 		all.Late++
 	}
-	if e.Flags&event.Sampled != 0 && e.Kind <= event.Free { // forged events of other kinds may have the flag
-		b.addSampled(local, f, e, unit)
-		return
+	if e.Kind <= event.Free { // forged events of other kinds may have the flag Sampled
+		n, bytes := e.Weight()
+		t.spreads(e, n, bytes, unit)
+		if e.Flags&event.Sampled != 0 {
+			b.addSampled(local, f, e, unit)
+			return
+		}
 	}
 	switch e.Kind {
 	case event.Alloc:

@@ -10,7 +10,7 @@ import (
 
 // The binary form of a Summary, all numbers as unsigned varints (encoding/binary's):
 //
-//	version    2; 3 if there are further totals; 4 if there are, and what was mapped
+//	version    2; 3 if there are further totals; 4 if there are, and what was mapped; 5 with everything
 //	totals     the fields of Totals in their order: Counts as below, then the others; Peak and Maps field by field
 //	functions  n, then n call counts, by the value of event.Func; a reader that knows fewer adds the rest to [0]
 //	stacks     n; if that is not 0: the unit of lifetimes, the number of columns, then the columns, see stackColumns
@@ -19,13 +19,16 @@ import (
 //	further    totals, with version 3: mask and numbers as for a thread, of Unrecorded, Samples, Untimed; with version
 //	           2 they are 0
 //	mapped     with version 4: live and peak bytes and the peak's time; n, then n times the fields of a Site; n, then n
-//	           times of a Range the difference from the end of the one before to its start, its length, and its stack
+//	           times of a Range the difference from the end of the one before to its start, its length, and its stack;
+//	           with version 5, before all that: 1 if anything was mapped, else 0, and nothing of it follows
+//	spread     with version 5, see Spread
 //
 // Counts are in the order of their fields, Lifetime as Hi, Lo. Times are never negative.
 const (
 	summaryVersion = 2
 	summaryFurther = 3
 	summaryMapped  = 4
+	summarySpread  = 5
 )
 
 // Numbers of fields in the binary form.
@@ -80,6 +83,9 @@ func (s *Summary) Marshal() []byte {
 	if s.Mapped != nil {
 		b[0], further = summaryMapped, true
 	}
+	if s.Spread != nil {
+		b[0], further = summarySpread, true
+	}
 	for _, f := range t.fields() {
 		b = binary.AppendUvarint(b, *f)
 	}
@@ -99,8 +105,18 @@ func (s *Summary) Marshal() []byte {
 	if further {
 		b = appendMasked(b, t.further())
 	}
+	if s.Spread != nil {
+		mapped := byte(0)
+		if s.Mapped != nil {
+			mapped = 1
+		}
+		b = append(b, mapped)
+	}
 	if s.Mapped != nil {
 		b = s.Mapped.append(b)
+	}
+	if s.Spread != nil {
+		b = s.Spread.append(b)
 	}
 	return b
 }
@@ -183,9 +199,9 @@ func appendMasked(b []byte, fields []*uint64) []byte {
 func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
 	version := d.number("version")
-	if d.err == nil && (version < summaryVersion || version > summaryMapped) {
+	if d.err == nil && (version < summaryVersion || version > summarySpread) {
 		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap",
-			version, summaryVersion, summaryMapped)
+			version, summaryVersion, summarySpread)
 	}
 	s := &Summary{}
 	t := &s.Totals
@@ -212,8 +228,11 @@ func Unmarshal(b []byte) (*Summary, error) {
 	if version >= summaryFurther {
 		d.masked("further totals", t.further())
 	}
-	if version == summaryMapped {
+	if version == summaryMapped || version == summarySpread && d.index("whether anything was mapped", 1) == 1 {
 		s.Mapped = d.mapped()
+	}
+	if version == summarySpread {
+		s.Spread = d.spread()
 	}
 	if d.err == nil && len(d.rest) > 0 {
 		d.fail("end", fmt.Sprintf("%d bytes too many", len(d.rest)))

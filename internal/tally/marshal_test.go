@@ -40,7 +40,11 @@ func fill(v reflect.Value, next uint64) uint64 {
 func full() *Summary {
 	s := &Summary{Stacks: make([]Stack, 3), Threads: make([]Thread, 2),
 		Mapped: &Mapped{Sites: make([]Site, 2), Ranges: make([]Range, 2)}}
+	spread := &Spread{}
+	s.Spread = spread
 	fill(reflect.ValueOf(s).Elem(), 0)
+	spread.Crossings = []Crossing{{0, 1, Bucket{3, 4}}, {0, Nobody, Bucket{5, 6}}, {Together, 0, Bucket{7, 8}},
+		{Together, Together, Bucket{9, 10}}}
 	return s
 }
 
@@ -50,6 +54,7 @@ func TestMarshal(t *testing.T) {
 	for name, s := range map[string]*Summary{
 		"empty":   {},
 		"full":    full(),
+		"spread":  {Spread: &Spread{Lifetimes: [Classes]Bucket{64: {1, 2}}}},
 		"extreme": {Totals: Totals{Counts: Counts{Bytes: ^uint64(0)}}, Stacks: []Stack{{ID: 0}, {ID: ^uint32(0)}}},
 	} {
 		got, err := Unmarshal(s.Marshal())
@@ -71,6 +76,7 @@ func TestUnmarshalDamaged(t *testing.T) {
 		}
 	}
 	empty := (&Summary{}).Marshal()
+	spreadless := empty          // but for two bytes: that there are no further totals, and that nothing was mapped
 	head := empty[:len(empty)-2] // without the counts of stacks and threads
 	for _, c := range []struct {
 		name string
@@ -85,6 +91,12 @@ func TestUnmarshalDamaged(t *testing.T) {
 		{"few columns", append(append(bytes.Clone(head), 1, 1, 19), make([]byte, 60)...), "cannot be so many"},
 		{"many columns", append(append(bytes.Clone(head), 1, 1, 70), make([]byte, 60)...), "cannot be so many"},
 		{"mask of a thread", append(bytes.Clone(head), 0, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 0), "does not know"},
+		{"class twice", append((&Summary{Spread: &Spread{}}).Marshal()[:len(spreadless)+2], 2, 5, 1, 1, 5, 1, 1, 0, 0),
+			"class: impossible"},
+		{"class", append((&Summary{Spread: &Spread{}}).Marshal()[:len(spreadless)+2], 1, 65, 1, 1, 0, 0),
+			"class: impossible"},
+		{"crossing", append((&Summary{Spread: &Spread{}}).Marshal()[:len(spreadless)+4], 1, 64, 1, 1, 1),
+			"crossing: impossible"},
 		{"overlong", bytes.Repeat([]byte{0xff}, 20), "more than 64 bits"},
 	} {
 		_, err := Unmarshal(c.data)

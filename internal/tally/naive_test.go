@@ -1,6 +1,7 @@
 package tally_test
 
 import (
+	"cmp"
 	"maps"
 	"math/big"
 	"slices"
@@ -258,6 +259,43 @@ func (n naive) mapped() *tally.Mapped {
 		m.Sites = append(m.Sites, *sites[stack])
 	}
 	return m
+}
+
+// spread is how blocks spread over sizes, lifetimes and threads.
+func (n naive) spread() *tally.Spread {
+	s := &tally.Spread{}
+	class := func(v uint64) (bits int) {
+		for ; v > 0; v /= 2 {
+			bits++
+		}
+		return bits
+	}
+	crossings := map[[2]uint32]tally.Bucket{}
+	for _, e := range n {
+		switch e.Kind {
+		case event.Alloc:
+			b := &s.Sizes[class(e.Size)]
+			*b = tally.Bucket{Count: b.Count + 1, Bytes: b.Bytes + e.Size}
+		case event.Free:
+			b := &s.Lifetimes[class(uint64(e.Time-e.Born))]
+			*b = tally.Bucket{Count: b.Count + 1, Bytes: b.Bytes + e.Size}
+			from, to := min(e.BornBy, tally.Together), min(e.Thread, tally.Together)
+			if e.Func == event.FuncUnknown {
+				to = tally.Nobody
+			} else if e.BornBy == e.Thread {
+				continue
+			}
+			c := crossings[[2]uint32{from, to}]
+			crossings[[2]uint32{from, to}] = tally.Bucket{Count: c.Count + 1, Bytes: c.Bytes + e.Size}
+		}
+	}
+	for key, b := range crossings {
+		s.Crossings = append(s.Crossings, tally.Crossing{From: key[0], To: key[1], Bucket: b})
+	}
+	slices.SortFunc(s.Crossings, func(a, b tally.Crossing) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	return s
 }
 
 func (n naive) stack(id uint32) tally.Stack {

@@ -1,6 +1,10 @@
 package tally
 
-import "github.com/heaptap/heaptap/internal/event"
+import (
+	"math/bits"
+
+	"github.com/heaptap/heaptap/internal/event"
+)
 
 // plain is the inner loop of Add: it counts the first rows of list that are of one thread, and returns their number.
 func (b *Block) plain(list []event.Row, unit int64) int {
@@ -39,6 +43,9 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 			}
 			a.slack += p.Slack()
 			a.slackCount++
+			s := &t.sizes[bits.Len64(size)]
+			s.Count++
+			s.Bytes += size
 			allocs++
 			bytes += size
 			blocks++
@@ -51,7 +58,11 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 		}
 		a.Frees++
 		a.FreedBytes += size
-		a.ages += p.Time - p.Born
+		age := p.Time - p.Born
+		a.ages += age
+		l := &t.lifetimes[bits.Len64(age*uint64(unit))]
+		l.Count++
+		l.Bytes += size
 		freed += size
 		live -= size
 		blocks--
@@ -62,6 +73,7 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 		}
 		if p.BornBy != thread {
 			foreign++
+			t.foreign(p.BornBy, thread, 1, size)
 		}
 	}
 	th.Allocations += allocs

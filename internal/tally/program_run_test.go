@@ -81,6 +81,9 @@ func check(t *testing.T, seed uint64, p *program) {
 	if d := cmp.Diff(n.threads(), s.Threads); d != "" {
 		t.Errorf("program %d: threads (-want +got):\n%s", seed, d)
 	}
+	if d := cmp.Diff(n.spread(), s.Spread); d != "" {
+		t.Errorf("program %d: sizes, lifetimes and threads (-want +got):\n%s", seed, d)
+	}
 	if s.Mapped != nil {
 		s.Mapped.Ranges = nil
 	}

@@ -151,6 +151,7 @@ type Summary struct {
 	Stacks  []Stack
 	Threads []Thread
 	Mapped  *Mapped // nil: nothing was mapped, or an older heaptap made the recording
+	Spread  *Spread // nil: not counted, as in what was imported or merged, or an older heaptap made the recording
 }
 
 // Totals returns the sums of the process so far.
@@ -186,7 +187,8 @@ func (t *Tally) Threads() []Thread { return slices.Clone(t.threads) }
 
 // Summary returns all sums so far.
 func (t *Tally) Summary() *Summary {
-	s := &Summary{Totals: t.Totals(), Threads: t.Threads(), Mapped: t.mapper.summary()}
+	s := &Summary{Totals: t.Totals(), Threads: t.Threads(), Mapped: t.mapper.summary(),
+		Spread: t.spread()}
 	s.Stacks = make([]Stack, 0, t.count)
 	if st := t.finish(t.at(0)); st.Allocations > 0 || st.Failed > 0 {
 		s.Stacks = append(s.Stacks, st)

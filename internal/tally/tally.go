@@ -26,6 +26,11 @@ type Tally struct {
 	threads []Thread
 	mapper  Mapper
 	block   Block // the block that is being counted
+
+	// See Spread.
+	sizes, lifetimes [Classes]Bucket
+	crossings        *crossings
+	unspread         bool // the tally goes on from one that did not count them
 }
 
 // account holds the sums of a call stack so far.
@@ -66,8 +71,10 @@ func (t *Tally) Add(e *event.Event) {
 	switch e.Kind {
 	case event.Alloc:
 		t.alloc(e, n, bytes)
+		t.spreads(e, n, bytes, 1)
 	case event.Free:
 		t.free(e, n, bytes)
+		t.spreads(e, n, bytes, 1)
 	case event.Fail:
 		t.totals.Failed++
 		t.account(e.Stack).Failed++
@@ -265,6 +272,7 @@ func Resume(s *Summary) *Tally {
 	t := New()
 	t.totals, t.events, t.threads = s.Totals, s.Totals.Events, slices.Clone(s.Threads)
 	t.mapper.resume(s.Mapped)
+	t.resumeSpread(s.Spread)
 	for i := range s.Stacks {
 		st := &s.Stacks[i]
 		a := t.account(st.ID)

@@ -53,6 +53,11 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 	equal("failed calls, summed over the threads", all.Failed, t.Failed)
 	equal("unmatched deallocations, summed over the threads", all.Unmatched, t.Unmatched)
 	equal("inherited deallocations, summed over the threads", all.Inherited, t.Inherited)
+	if s := stored.Spread; s != nil {
+		checkSpread(c, s, t)
+	} else {
+		counted.Spread = nil // an older recording
+	}
 	if m := stored.Mapped; m != nil {
 		checkMapped(c, m)
 	} else {
@@ -68,6 +73,12 @@ func checkSums(c *Check, v *events, stored, counted *tally.Summary, has bool) {
 				"stored statistics: mapped %d, %d at the peak", m.LiveBytes, m.PeakBytes)
 		} else if m != n {
 			c.problem("stored statistics: there are mappings, but none among the events")
+		}
+		if m, n := stored.Spread, counted.Spread; m != nil && n != nil {
+			differ(c, "stored statistics: sizes", reflect.ValueOf(m.Sizes), reflect.ValueOf(n.Sizes))
+			differ(c, "stored statistics: lifetimes", reflect.ValueOf(m.Lifetimes), reflect.ValueOf(n.Lifetimes))
+			differ(c, "stored statistics: freed by other threads", reflect.ValueOf(m.Crossings),
+				reflect.ValueOf(n.Crossings))
 		}
 		c.What += "; the stored statistics"
 		differ(c, "stored statistics: totals", reflect.ValueOf(stored.Totals), reflect.ValueOf(counted.Totals))
@@ -149,6 +160,27 @@ func checkMarks(c *Check, list []event.Mark, rec *recording.Reader) {
 		c.require(int64(m.Thread) < int64(max(len(rec.Threads()), 1)),
 			"mark %q belongs to thread %d, but there are %d threads", m.Name, m.Thread, len(rec.Threads()))
 	}
+}
+
+// checkSpread checks that classes and threads sum up to the totals.
+func checkSpread(c *Check, s *tally.Spread, t *tally.Totals) {
+	var sizes, lifetimes tally.Bucket
+	for class := range tally.Classes {
+		sizes.Count += s.Sizes[class].Count
+		sizes.Bytes += s.Sizes[class].Bytes
+		lifetimes.Count += s.Lifetimes[class].Count
+		lifetimes.Bytes += s.Lifetimes[class].Bytes
+	}
+	c.require(sizes == tally.Bucket{Count: t.Allocations, Bytes: t.Bytes}, "by size, %+v were allocated", sizes)
+	c.require(lifetimes == tally.Bucket{Count: t.Deallocations, Bytes: t.FreedBytes}, "by lifetime, %+v were freed",
+		lifetimes)
+	var unseen uint64
+	for _, x := range s.Crossings {
+		if x.To == tally.Nobody {
+			unseen += x.Count
+		}
+	}
+	c.require(unseen == t.Unseen, "%d blocks ended unseen by thread, %d in all", unseen, t.Unseen)
 }
 
 // checkMapped checks that the call stacks' mapped bytes sum up to the total.
