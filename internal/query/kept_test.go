@@ -97,7 +97,7 @@ func TestGenerations(t *testing.T) {
 				q.Lifetimes = &Interval{500, Unbounded}
 			}
 			rows, columns := 1+rng.IntN(9), 1+rng.IntN(9)
-			got, err := Generate(t.Context(), s, q, rows, columns)
+			got, err := Generate(t.Context(), s, q, Triangle{Rows: rows, Columns: columns})
 			if err != nil {
 				t.Fatalf("seed %d, %+v: %v", seed, q, err)
 			}

@@ -238,6 +238,7 @@ export interface Parameters {
     hide?: string[];
     rows?: number;
     columns?: number;
+    marks?: boolean;
   };
   blocks: {
     from?: string;
@@ -694,6 +695,8 @@ export interface GenerationColumns {
   to_ns: Numbers;
   from_events: Numbers;
   to_events: Numbers;
+  from_mark: Texts;
+  to_mark: Texts;
   kept_bytes: Lists<Numbers>;
   kept_blocks: Lists<Numbers>;
 }
@@ -715,6 +718,8 @@ export interface Generations {
   rows: GenerationColumns;
   kept_bytes: Numbers;
   kept_blocks: Numbers;
+  marks: boolean;
+  repeats: RepeatColumns;
 }
 
 export interface Globals {
@@ -1231,6 +1236,21 @@ export interface Regions {
   frames?: FrameColumns;
   more: number;
   rows: RegionColumns;
+}
+
+export interface RepeatColumns {
+  rows: number;
+  group: GroupColumns;
+  first_row: Numbers;
+  row_count: Numbers;
+  at_ns: Numbers;
+  at_events: Numbers;
+  blocks: Numbers;
+  bytes: Numbers;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
 }
 
 export interface Report {
