@@ -38,6 +38,8 @@ type Generation struct {
 	ToEvents   uint64   `json:"to_events"`   // before its end
 	FromMark   string   `json:"from_mark"`   // the mark at which it begins, as --from takes it; empty: none
 	ToMark     string   `json:"to_mark"`
+	BornBytes  uint64   `json:"allocated_bytes"` // in the interval, freed or not
+	BornBlocks uint64   `json:"allocated_blocks"`
 	Bytes      []uint64 `json:"kept_bytes"`
 	Blocks     []uint64 `json:"kept_blocks"`
 }
@@ -49,7 +51,7 @@ func NewGenerations(s *query.Source, g *query.Generations) *Generations {
 	j.Bytes, j.Blocks = amounts(g.Together)
 	for i, row := range g.Rows {
 		j.Rows[i] = Generation{FromNS: g.Births.Times[i], ToNS: g.Births.Times[i+1], FromEvents: g.Births.Cuts[i],
-			ToEvents: g.Births.Cuts[i+1]}
+			ToEvents: g.Births.Cuts[i+1], BornBytes: g.Born[i].Bytes, BornBlocks: g.Born[i].Blocks}
 		j.Rows[i].Bytes, j.Rows[i].Blocks = amounts(row)
 		if g.Marks {
 			j.Rows[i].FromMark, j.Rows[i].ToMark = g.Births.Marks[i], g.Births.Marks[i+1]

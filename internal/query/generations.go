@@ -31,6 +31,7 @@ type Generations struct {
 	Births   Bounds     // the ends of the rows' intervals: one more than there are rows
 	Moments  Bounds     // of the columns
 	Rows     [][]Amount // by column; nothing at moments up to the beginning of the row
+	Born     []Amount   // what was allocated in each row
 	Together []Amount   // of all rows, by column
 	Marks    bool       // the rows are spans between marks
 	Repeats  []Repeat   // then: what every repeat left behind, that with most bytes first
@@ -213,9 +214,10 @@ func (g *generations) fromEvents() error {
 	if err != nil {
 		return err
 	}
-	g.out.Rows = g.rows()
+	g.out.Rows, g.out.Born = g.rows(), make([]Amount, len(births)-1)
 	err = g.scan(g.From, g.To, 0, func(b recording.Stretch) (observer, func()) {
 		part := g.rows() // what happened up to each moment, after the one before
+		born := make([]Amount, len(part))
 		column := atMost(g.out.Moments.Cuts, b.First)
 		observe := func(b *recording.Batch, counts []bool) {
 			for i := range b.Events {
@@ -229,10 +231,14 @@ func (g *generations) fromEvents() error {
 				}
 				k := &part[row][column]
 				move(&k.Bytes, &k.Blocks, e)
+				if e.Kind == event.Alloc {
+					move(&born[row].Bytes, &born[row].Blocks, e)
+				}
 			}
 		}
 		return observe, func() {
 			for i, row := range part {
+				g.out.Born[i].add(born[i])
 				for j := range row {
 					g.out.Rows[i][j].add(row[j])
 				}
@@ -281,6 +287,9 @@ func (g *generations) fromSums() error {
 	if err != nil {
 		return err
 	}
+	if g.out.Born, err = g.bornFromSums(); err != nil {
+		return err
+	}
 	g.out.Rows = g.rows()
 	for j, cut := range g.out.Moments.Cuts {
 		moment := atMost(cuts, cut) - 1
@@ -300,6 +309,24 @@ func (g *generations) fromSums() error {
 		}
 	}
 	return nil
+}
+
+// bornFromSums returns what was allocated in each row.
+func (g *generations) bornFromSums() ([]Amount, error) {
+	cuts := g.out.Births.Cuts
+	list := make([]Amount, len(cuts)-1)
+	for i := range list {
+		changes, err := timetravel.Changes(g.ctx, g.Reader, cuts[i], cuts[i+1])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes.List() {
+			if g.stacks.keep(c.Stack) {
+				list[i].add(Amount{c.Bytes, c.Allocs})
+			}
+		}
+	}
+	return list, nil
 }
 
 // ended returns what ended of blocks that were allocated before each end of a row, up to each cut. What ended before

@@ -114,6 +114,16 @@ func TestGenerations(t *testing.T) {
 				for j := range want {
 					want[j] = keptModel(m, got.Births.Cuts[i], got.Births.Cuts[i+1], got.Moments.Cuts[j])
 				}
+				var born Amount
+				for ref := range m.born {
+					if n := m.births[ref]; n >= got.Births.Cuts[i] && n < got.Births.Cuts[i+1] && m.counts(uint64(ref)) &&
+						m.names(m.born[ref].Stack) != nil {
+						born.add(Amount{m.born[ref].Size, 1})
+					}
+				}
+				if born != got.Born[i] {
+					t.Fatalf("seed %d, %+v: row %d allocated %+v, want %+v", seed, q, i, got.Born[i], born)
+				}
 				if d := cmp.Diff(want, row); d != "" {
 					t.Fatalf("seed %d, %+v, from %s: row %d:\n%s", seed, q, got.Plan, i, d)
 				}

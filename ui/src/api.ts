@@ -697,6 +697,8 @@ export interface GenerationColumns {
   to_events: Numbers;
   from_mark: Texts;
   to_mark: Texts;
+  allocated_bytes: Numbers;
+  allocated_blocks: Numbers;
   kept_bytes: Lists<Numbers>;
   kept_blocks: Lists<Numbers>;
 }
