@@ -2,7 +2,7 @@
 // between marks left behind.
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Parameters } from "../../api.ts";
+import type { About, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { filtersOf, literally } from "../../model/filters.ts";
 import { exactSize, percent, plural, size } from "../../model/format.ts";
@@ -29,6 +29,7 @@ import { hash } from "../../model/group.ts";
 import { location, visible } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
 import { scaleOf } from "../../model/table.ts";
+import { timeText } from "../../model/time.ts";
 import type { Question } from "../../net/ask.ts";
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
@@ -38,8 +39,14 @@ import { Grid, GridCursor, type GridData } from "../table.tsx";
 import { TriangleLegend, TrianglePicture } from "../triangle.tsx";
 import { Nothing, saveRows, useNotice } from "./rows.tsx";
 
+/** What is asked about instead of the whole run, if the events of its beginning were folded. */
+function knownOf(place: Place, { folded, from_ns: from }: About): Place {
+  return folded && place.from === undefined ? { ...place, from: timeText(from) } : place;
+}
+
 /** It does not follow a drag: there are no rough answers. */
-function questionOf({ place }: Selected): Question<"generations", Triangle> {
+function questionOf({ place: at }: Selected, about: About): Question<"generations", Triangle> {
+  const place = knownOf(at, about);
   const { rows, columns, marks } = sidesOf(place);
   const parameters: Parameters["generations"] = { ...filtersOf(place) };
   if (marks) parameters.marks = true;
@@ -50,12 +57,21 @@ function questionOf({ place }: Selected): Question<"generations", Triangle> {
 }
 
 export function Generations({ app }: { app: App }) {
-  const part = useMainPart(app, "generations", questionOf);
+  const about = app.about.shown.value?.value;
+  const part = useMainPart(app, "generations", (selected) => {
+    // What is merged has no time. Until that is known, nothing is asked.
+    const known = app.about.shown.value?.value;
+    return known && !known.merged ? questionOf(selected, known) : undefined;
+  });
+  if (about?.merged) {
+    const why = `These are the sums of ${plural(about.processes, "process")}: it is not known when what was allocated.`;
+    return <EmptyBox why={why} command="heaptap generations RUN" />;
+  }
   return (
     <div class="generations">
       <Bar app={app} />
       <Answered part={part} skeleton={<div class="triangle-skeleton skeleton" aria-hidden="true" />}>
-        {(triangle) => <Shown app={app} triangle={triangle} />}
+        {(triangle) => about && <Shown app={app} triangle={triangle} about={about} />}
       </Answered>
     </div>
   );
@@ -122,8 +138,8 @@ function Bar({ app }: { app: App }) {
   );
 }
 
-function Shown({ app, triangle }: { app: App; triangle: Triangle }) {
-  const place = app.place.value;
+function Shown({ app, triangle, about }: { app: App; triangle: Triangle; about: About }) {
+  const place = knownOf(app.place.value, about);
   const clock = app.clock;
   const kept = keptOf(place);
   const asTable = useSignal(false);
@@ -143,18 +159,25 @@ function Shown({ app, triangle }: { app: App; triangle: Triangle }) {
           <bdi>{visible(triangle.missing)}</bdi>
         </p>
       )}
+      {place.from !== app.place.value.from && (
+        <p class="quiet missing-part">
+          What was allocated before {clock.moment(about.from_ns)} has no row: its events were folded to save disk.
+        </p>
+      )}
       {nothing ? (
         <Nothing app={app} />
       ) : (
         <>
-          <p class="generations-summary">
-            <bdi>{visible(summary.text)}</bdi>{" "}
+          <div class="generations-summary">
+            <p>
+              <bdi>{visible(summary.text)}</bdi>
+            </p>
             {summary.cell && (
               <Link app={app} to={{ ...place, page: "flame", ...placeOfCell(triangle, place, summary.cell, kept) }}>
                 Show me
               </Link>
             )}
-          </p>
+          </div>
           <div class="generations-bar">
             <span class="quiet">
               A row is what was allocated in its time, a column how much of that is live at its moment. A row that does
@@ -343,7 +366,7 @@ function Stack({ app, one, place, triangle }: { app: App; one: Repeat; place: Pl
       <Link app={app} to={flame} title="the flame graph of what it left behind">
         <Name text={name} limit={72} />
       </Link>
-      <div class="quiet">
+      <div>
         {where && one.line > 0 ? (
           <Link app={app} to={source} title={visible(one.file).slice(0, 1000)}>
             <Name text={where} limit={60} />
@@ -351,13 +374,12 @@ function Stack({ app, one, place, triangle }: { app: App; one: Repeat; place: Pl
         ) : (
           <Name text={where || one.module} limit={60} />
         )}
-        {below.length > 0 && (
-          <span class="wide">
-            {" "}
-            · from <Name text={below.slice(0, 3).map(({ name }) => name).join(" ← ")} limit={90} />
-          </span>
-        )}
       </div>
+      {below.length > 0 && (
+        <div class="quiet">
+          from <Name text={below.slice(0, 3).map(({ name }) => name).join(" ← ")} limit={90} />
+        </div>
+      )}
     </>
   );
 }
