@@ -116,7 +116,8 @@ func TestGenerations(t *testing.T) {
 				}
 				var born Amount
 				for ref := range m.born {
-					if n := m.births[ref]; n >= got.Births.Cuts[i] && n < got.Births.Cuts[i+1] && m.counts(uint64(ref)) &&
+					n := m.births[ref]
+					if n >= got.Births.Cuts[i] && n < got.Births.Cuts[i+1] && m.counts(uint64(ref)) &&
 						m.names(m.born[ref].Stack) != nil {
 						born.add(Amount{m.born[ref].Size, 1})
 					}

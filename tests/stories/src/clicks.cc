@@ -10,7 +10,7 @@ static int chosen; // which part leaves something behind
 
 static std::vector<std::unique_ptr<char[]>> images, undo, observers, fonts;
 
-/** How much of a part each opening leaves behind: blocks, and bytes of each. */
+// How many blocks of a part each opening leaves behind.
 static const int left_blocks = 24;
 
 struct Part {
@@ -21,30 +21,35 @@ struct Part {
 static const Part parts[] = {{"decode_images", 4096, &images}, {"record_undo", 1536, &undo},
 	{"connect_observers", 720, &observers}};
 
-// take has blocks, of which what is to stay is kept at the end.
-#define TAKE(part)                                                                                                     \
-	std::vector<std::unique_ptr<char[]>> some;                                                                         \
-	for (int i = 0; i < 400; i++) {                                                                                    \
-		some.push_back(std::make_unique<char[]>((part).bytes));                                                        \
-		used(some.back().get());                                                                                       \
-	}                                                                                                                  \
-	if (chosen == &(part) - parts)                                                                                     \
-		for (int i = 0; i < left_blocks; i++)                                                                          \
-			(part).kept->push_back(std::move(some[size_t(i)]));
+// leave keeps some of what a part has taken, if it is the one that leaves something behind.
+static void leave(int part, std::vector<std::unique_ptr<char[]>> *some)
+{
+	for (int i = 0; chosen == part && i < left_blocks; i++)
+		parts[part].kept->push_back(std::move((*some)[size_t(i)]));
+}
 
 OUTLINE void decode_images()
 {
-	TAKE(parts[0])
+	std::vector<std::unique_ptr<char[]>> some;
+	for (int i = 0; i < 400; i++)
+		some.push_back(std::make_unique<char[]>(parts[0].bytes));
+	leave(0, &some);
 }
 
 OUTLINE void record_undo()
 {
-	TAKE(parts[1])
+	std::vector<std::unique_ptr<char[]>> some;
+	for (int i = 0; i < 400; i++)
+		some.push_back(std::make_unique<char[]>(parts[1].bytes));
+	leave(1, &some);
 }
 
 OUTLINE void connect_observers()
 {
-	TAKE(parts[2])
+	std::vector<std::unique_ptr<char[]>> some;
+	for (int i = 0; i < 400; i++)
+		some.push_back(std::make_unique<char[]>(parts[2].bytes));
+	leave(2, &some);
 }
 
 // load_fonts keeps what the first opening loads, and little that comes later.

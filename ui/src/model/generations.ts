@@ -223,7 +223,8 @@ export function wordsOf(triangle: Triangle, cell: Cell, clock: Clock): string {
 }
 
 /** The cell that a key leads to; undefined: the key leads to none. Cells that are not later than their row are none. */
-export function moved({ rows, moments }: Triangle, { row, column }: Cell, key: string, ctrl: boolean): Cell | undefined {
+export function moved(triangle: Triangle, { row, column }: Cell, key: string, ctrl: boolean): Cell | undefined {
+  const { rows, moments } = triangle;
   const first = (r: number) => {
     const at = rows[r]?.kept.bytes.findIndex((value) => !Number.isNaN(value)) ?? -1;
     return at < 0 ? moments.length - 1 : at;
@@ -314,7 +315,9 @@ export function summaryOf(triangle: Triangle, clock: Clock): Summary {
   const left = counted.map(({ kept }) => kept.bytes[column] || 0);
   const all = left.reduce((sum, bytes) => sum + bytes, 0);
   const born = counted.reduce((sum, row) => sum + row.born.bytes, 0);
-  if (all === 0) return { text: `Every row fades: nothing of what it allocated is live ${at}.`, cell: undefined };
+  if (all === 0) {
+    return { text: `Every row fades: nothing of what it allocated is live ${at}.`, cell: undefined };
+  }
   const mostBytes = Math.max(...left);
   const most = left.indexOf(mostBytes);
   const from = spanOf(triangle, most, clock);
@@ -332,7 +335,8 @@ export function summaryOf(triangle: Triangle, clock: Clock): Summary {
     return say(`Most of the ${size(all)} that is left ${at} is from one row: ${from}, ${size(mostBytes)}.`);
   }
   const leaving = left.filter((bytes) => bytes > 0).length;
-  const which = leaving === counted.length ? "Every row leaves" : `${leaving} of ${plural(counted.length, "row")} leave`;
+  const some = `${leaving} of ${plural(counted.length, "row")} leave`;
+  const which = leaving === counted.length ? "Every row leaves" : some;
   return say(
     `${which} something behind: ${size(all)} (${percent(all, born)} of what they allocated) is live ${at}, ` +
       `most of it from ${from}.`,

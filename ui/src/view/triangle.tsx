@@ -94,7 +94,8 @@ export function TrianglePicture({ triangle, kept, clock, start, choose }: Triang
   }, [layout, triangle, kept, names, moments, theme]);
 
   const last = triangle.moments.length - 1;
-  const first: Cell = { row: 0, column: Math.max(0, triangle.rows[0]?.kept.bytes.findIndex((v) => !Number.isNaN(v)) ?? 0) };
+  const earliest = triangle.rows[0]?.kept.bytes.findIndex((value) => !Number.isNaN(value)) ?? 0;
+  const first: Cell = { row: 0, column: Math.max(0, earliest) };
   const at = current.value ?? start ?? first;
   /** The cell at a place of the window; the name of a row stands for its last cell. */
   const cellAt = (event: MouseEvent): Cell | undefined => {
@@ -268,7 +269,8 @@ function draw(
 }
 
 /** The moments: as many as have room, the last one always. */
-function heads(context: CanvasRenderingContext2D, { left, cellWidth, width }: Layout, moments: readonly string[]): void {
+function heads(context: CanvasRenderingContext2D, layout: Layout, moments: readonly string[]): void {
+  const { left, cellWidth, width } = layout;
   const widest = Math.max(...moments.map((moment) => Math.min(110, context.measureText(moment).width)), 10);
   const every = Math.max(1, Math.ceil((widest + 8) / cellWidth));
   for (let column = moments.length - 1; column >= 0; column -= every) {

@@ -28,7 +28,7 @@ import {
 import { hash } from "../../model/group.ts";
 import { location, visible } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
-import { scaleOf } from "../../model/table.ts";
+import { scaleOf, type Scale } from "../../model/table.ts";
 import { timeText } from "../../model/time.ts";
 import type { Question } from "../../net/ask.ts";
 import { Link } from "../link.tsx";
@@ -252,11 +252,13 @@ function gridOf(app: App, triangle: Triangle, kept: Kept): GridData {
     cell: (row, c) => {
       const { born } = triangle.rows[row] ?? { born: { bytes: 0, blocks: 0 } };
       const allocated = kept === "kept" ? born.bytes : born.blocks;
-      if (c === 0) return { text: bornScale.text(allocated), exact: bornScale.exact(allocated), bar: 0, value: allocated };
+      const number = (value: number, of: Scale) => ({ text: of.text(value), exact: of.exact(value), bar: 0, value });
+      if (c === 0) return number(allocated, bornScale);
       const value = valueOf(triangle, { row, column: Math.min(c - 1, last) }, kept);
       if (c === columns.length - 1) return { text: percent(value, allocated), exact: "", bar: 0 };
       if (Number.isNaN(value)) return { text: "", exact: "", bar: 0 };
-      return { text: scale.text(value), exact: `${scale.exact(value)}\n${visible(wordsOf(triangle, { row, column: c - 1 }, clock))}`, bar: 0, value };
+      const words = visible(wordsOf(triangle, { row, column: c - 1 }, clock));
+      return { ...number(value, scale), exact: `${scale.exact(value)}\n${words}` };
     },
     find: (key) => triangle.rows.findIndex((_, i) => hash(`generation ${i}`) === key),
     sorted: "",
@@ -328,7 +330,7 @@ function Repeats({ app, triangle, place }: { app: App; triangle: Triangle; place
             triangle.sampled
               ? "Not known: allocations were chosen at random, so nobody knows how many blocks each repeat left."
               : few
-                ? "There are not enough marks in this range: set one before each repeat, by heaptap_mark() or a command."
+                ? "There are not enough marks in this range: set one before each repeat, by heaptap_mark() or:"
                 : "No call stack left equally many blocks behind in three rows, one after the other."
           }
           command={few && !triangle.sampled ? "heaptap ctl mark NAME" : undefined}
