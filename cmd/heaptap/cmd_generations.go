@@ -11,7 +11,7 @@ import (
 )
 
 func newGenerationsCommand() *cobra.Command {
-	rows, columns := 20, 0
+	rows, columns, marks := 20, 0, false
 	metric := query.Kept.String()
 	cmd := &cobra.Command{
 		Use:   "generations [flags] [RUN]",
@@ -22,17 +22,23 @@ to right. A row that keeps its value is what that interval has left behind.
 
 Intervals have about equal time; in a large recording, they end where no events have to be read. What is in
 a cell, top and tree show by call stack: --metric kept with the row's time as --from and --to, and the
-column's as --at.`,
+column's as --at.
+
+With --marks, the rows are the spans between marks: set one before each repeat of an action. Below them are
+the call stacks of which every repeat left equally many blocks behind.`,
 		Example: `  heaptap generations server.4711.htap
   heaptap generations --from 50% --rows 10 --columns 5 server.4711.htap
   heaptap generations --focus parse_request --metric kept-blocks server.4711.htap
   heaptap generations --json server.4711.htap | jq '.rows[3].kept_bytes'
+  heaptap generations --marks server.4711.htap
   heaptap top --metric kept --from 20% --to 40% --at end server.4711.htap`,
 		Args: oneRun,
 	}
 	q := newQuestion(cmd, -1)
 	cmd.Flags().IntVar(&rows, "rows", rows, "divide the range into `N` intervals")
 	cmd.Flags().IntVar(&columns, "columns", columns, "show `N` moments; default: as many as fit, with --json 20")
+	cmd.Flags().BoolVar(&marks, "marks", false, "let the rows be the spans between marks, and list what every one of "+
+		"them left behind")
 	cmd.Flags().StringVar(&metric, "metric", metric, "show this `METRIC`: kept (bytes) or kept-blocks")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		known := []string{query.Kept.String(), query.KeptBlocks.String()}
@@ -41,6 +47,8 @@ column's as --at.`,
 			return usagef("generations: --rows %d: from 1 to %d", rows, query.MostGenerations)
 		case columns < 0 || columns > query.MostGenerations:
 			return usagef("generations: --columns %d: from 1 to %d", columns, query.MostGenerations)
+		case marks && cmd.Flags().Changed("rows"):
+			return usagef("generations: --marks excludes --rows")
 		case metric != known[0] && metric != known[1]:
 			return unknownWord(cmd, "metric", metric, known)
 		}
@@ -51,7 +59,8 @@ column's as --at.`,
 			if columns == 0 {
 				columns = view.GenerationColumns(o)
 			}
-			g, err := query.Generate(cmd.Context(), s, about, rows, columns)
+			g, err := query.Generate(cmd.Context(), s, about,
+				query.Triangle{Rows: rows, Columns: columns, Marks: marks})
 			switch {
 			case err != nil:
 				return err

@@ -33,7 +33,7 @@ var extremeCommands = map[string][]string{
 	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
-		"--from 50% --focus . --metric kept-blocks FILE"},
+		"--from 50% --focus . --metric kept-blocks FILE", "--marks FILE", "--marks --columns 200 --json FILE"},
 	"globals":    {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
 	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},

@@ -43,14 +43,21 @@ func NewRise(s *query.Source, r *query.Rise) *Rise {
 		x := &r.Rows[i]
 		row := RiseRow{Group: newGroup(s, &x.Group, t), Bytes: x.Bytes, Blocks: x.Blocks, Begin: x.Begin, End: x.End}
 		if x.By == query.ByStack {
-			if l, ok := s.Profile.Changeable(x.Stack); ok {
-				row.Function, row.File, row.Line, row.Module = l.Function, l.File, l.Line, l.Module
-				if row.Function == "" {
-					row.Function = l.AddressName()
-				}
-			}
+			row.Function, row.File, row.Line, row.Module = changeable(s, x.Stack)
 		}
 		j.Rows = append(j.Rows, row)
 	}
 	return j
+}
+
+// changeable returns the place of a call stack that the user can change; nothing if there is none.
+func changeable(s *query.Source, stack uint32) (function, file string, line uint32, module string) {
+	l, ok := s.Profile.Changeable(stack)
+	if !ok {
+		return "", "", 0, ""
+	}
+	if function = l.Function; function == "" {
+		function = l.AddressName()
+	}
+	return function, l.File, l.Line, l.Module
 }

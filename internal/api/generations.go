@@ -9,7 +9,7 @@ import (
 
 // generations answers how much of what each part of a range allocated is live later.
 func generations(ctx context.Context, c *call, q *query.Query) (any, error) {
-	g, err := query.Generate(ctx, c.s, q, c.rows, c.columns)
+	g, err := query.Generate(ctx, c.s, q, query.Triangle{Rows: c.rows, Columns: c.columns, Marks: c.marks})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ type asked struct {
 	block, address, sql       string
 	top, steps, line, context int
 	rows, columns             int
+	marks                     bool
 	file                      int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
@@ -103,6 +104,8 @@ var Parameters = []Parameter{
 	number("rows", "divide the range into so many intervals", query.MostGenerations,
 		func(a *asked) *int { return &a.rows }),
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
+	flag("marks", "let the rows be the spans between marks, whatever rows says, and list what each left behind",
+		func(a *asked) *bool { return &a.marks }),
 	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
 	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
 	text("sql", "a question to the tables stacks, frames, events and timeline: one SELECT",

@@ -1,16 +1,27 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
 
+	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
+	"github.com/heaptap/heaptap/internal/timeref"
 )
 
 // MostGenerations is the largest number of rows and of columns of Generations.
 const MostGenerations = 200
+
+// Triangle says which rows and columns Generations have.
+type Triangle struct {
+	Rows, Columns int // of each MostGenerations at most
+	// Marks has a row for each span between marks, whatever Rows says, and columns where rows end, Columns at most. Of
+	// too many marks, the last ones count: the first row has what was allocated before them.
+	Marks bool
+}
 
 // Generations say what becomes of what a program allocates: the blocks of each row were allocated in one interval of
 // the range, and each column says how much of them is live at a moment. The rows of a program whose memory is in
@@ -20,13 +31,17 @@ type Generations struct {
 	Births   Bounds     // the ends of the rows' intervals: one more than there are rows
 	Moments  Bounds     // of the columns
 	Rows     [][]Amount // by column; nothing at moments up to the beginning of the row
+	Born     []Amount   // what was allocated in each row
 	Together []Amount   // of all rows, by column
+	Marks    bool       // the rows are spans between marks
+	Repeats  []Repeat   // then: what every repeat left behind, that with most bytes first
 }
 
 // Bounds are moments of a run.
 type Bounds struct {
 	Times []int64 // ns
 	Cuts  []uint64
+	Marks []string // as a time may be given, where a mark is; nil: marks were not asked for
 }
 
 // Amount is how much is live.
@@ -42,9 +57,10 @@ func (k *Amount) subtract(o Amount) {
 	k.Blocks -= o.Blocks
 }
 
-// Generate answers with rows of about equal time, and columns at about equal distances. In a large recording, the ends
-// of rows and the moments of columns are ends of blocks of events, which need not be decoded then.
-func Generate(ctx context.Context, s *Source, q *Query, rows, columns int) (*Generations, error) {
+// Generate answers with rows of about equal time, and columns at about equal distances, unless they are those of marks.
+// In a large recording, the ends of rows and the moments of columns are ends of blocks of events, which need not be
+// decoded then.
+func Generate(ctx context.Context, s *Source, q *Query, t Triangle) (*Generations, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough, one.At = ByStack, []Metric{Kept, KeptBlocks}, 0, nil
 	a, err := newAsk(ctx, s, &one)
@@ -54,15 +70,11 @@ func Generate(ctx context.Context, s *Source, q *Query, rows, columns int) (*Gen
 	if err != nil {
 		return nil, err
 	}
-	rows, columns = min(max(rows, 1), MostGenerations), min(max(columns, 1), MostGenerations)
+	t.Rows, t.Columns = min(max(t.Rows, 1), MostGenerations), min(max(t.Columns, 1), MostGenerations)
 	g := &generations{ask: a}
-	if g.out.Births, err = a.bounds(rows); err != nil {
+	if err := g.divide(t); err != nil {
 		return nil, err
 	}
-	if g.out.Moments, err = a.bounds(columns); err != nil {
-		return nil, err
-	}
-	g.out.Moments.Times, g.out.Moments.Cuts = g.out.Moments.Times[1:], g.out.Moments.Cuts[1:]
 	if a.perBlock || !a.farSums() {
 		a.Plan = FromEvents
 		err = g.fromEvents()
@@ -73,6 +85,12 @@ func Generate(ctx context.Context, s *Source, q *Query, rows, columns int) (*Gen
 	if err != nil {
 		return nil, err
 	}
+	if t.Marks {
+		if g.out.Repeats, err = g.repeats(); err != nil {
+			return nil, err
+		}
+	}
+	columns := len(g.out.Moments.Cuts)
 	g.out.Together = make([]Amount, columns)
 	for _, row := range g.out.Rows {
 		for j := range row {
@@ -85,6 +103,66 @@ func Generate(ctx context.Context, s *Source, q *Query, rows, columns int) (*Gen
 	return &g.out, nil
 }
 
+// divide finds the ends of rows, and the moments of columns.
+func (g *generations) divide(t Triangle) (err error) {
+	if g.out.Marks = t.Marks; t.Marks {
+		if g.out.Births, err = g.spans(); err != nil {
+			return err
+		}
+		// If there are fewer columns than rows, they are at equal distances among these.
+		rows := len(g.out.Births.Cuts) - 1
+		for j := 1; j <= min(t.Columns, rows); j++ {
+			i := j * rows / min(t.Columns, rows)
+			g.out.Moments.Times = append(g.out.Moments.Times, g.out.Births.Times[i])
+			g.out.Moments.Cuts = append(g.out.Moments.Cuts, g.out.Births.Cuts[i])
+		}
+		return nil
+	}
+	if g.out.Births, err = g.bounds(t.Rows); err != nil {
+		return err
+	}
+	g.out.Moments, err = g.bounds(t.Columns)
+	if err == nil {
+		g.out.Moments.Times, g.out.Moments.Cuts = g.out.Moments.Times[1:], g.out.Moments.Cuts[1:]
+	}
+	return err
+}
+
+// spans divides the range at marks. Changes of the recording mode are none: they are the recorder's.
+func (g *generations) spans() (b Bounds, err error) {
+	type bound struct {
+		time int64
+		cut  uint64
+		mark string
+	}
+	begin, end := bound{g.Begin, g.From, ""}, bound{g.Begin + g.Span, g.To, ""}
+	var list []bound
+	marks := g.Reader.Marks()
+	names := timeref.Names(marks)
+	for i := range marks {
+		m := &marks[i]
+		cut, err := g.Reader.MarkCut(m)
+		switch {
+		case folded(err) || m.Source == event.FromMode:
+		case err != nil:
+			return b, err
+		case cut == g.From:
+			begin.mark = names[i]
+		case cut == g.To:
+			end.mark = names[i]
+		case g.From < cut && cut < g.To:
+			list = append(list, bound{m.Time, cut, names[i]})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b bound) int { return cmp.Compare(a.cut, b.cut) })
+	list = slices.CompactFunc(list, func(a, b bound) bool { return a.cut == b.cut })
+	list = list[max(0, len(list)-MostGenerations+1):]
+	for _, x := range slices.Concat([]bound{begin}, list, []bound{end}) {
+		b.Times, b.Cuts, b.Marks = append(b.Times, x.time), append(b.Cuts, x.cut), append(b.Marks, x.mark)
+	}
+	return b, nil
+}
+
 // bounds divides the range.
 func (a *ask) bounds(n int) (b Bounds, err error) {
 	ends := make([]timetravel.Bound, n+1)
@@ -94,7 +172,7 @@ func (a *ask) bounds(n int) (b Bounds, err error) {
 	if a.To-a.From > uint64(n)*recording.BlockEvents {
 		timetravel.Align(a.Reader, ends)
 	}
-	b = Bounds{make([]int64, n+1), make([]uint64, n+1)}
+	b = Bounds{Times: make([]int64, n+1), Cuts: make([]uint64, n+1)}
 	for i := range ends {
 		cut := ends[i].Cut
 		switch {
@@ -129,19 +207,17 @@ func (g *generations) rows() [][]Amount {
 
 // fromEvents counts the events one by one.
 func (g *generations) fromEvents() error {
-	births := make([]uint64, len(g.out.Births.Cuts)) // allocations before each
-	for i, cut := range g.out.Births.Cuts {
-		var err error
-		if births[i], err = g.Reader.AllocsBefore(cut); err != nil {
-			return err
-		}
+	births, err := g.births()
+	if err == nil {
+		err = g.prepare(g.From, g.To)
 	}
-	if err := g.prepare(g.From, g.To); err != nil {
+	if err != nil {
 		return err
 	}
-	g.out.Rows = g.rows()
-	err := g.scan(g.From, g.To, 0, func(b recording.Stretch) (observer, func()) {
+	g.out.Rows, g.out.Born = g.rows(), make([]Amount, len(births)-1)
+	err = g.scan(g.From, g.To, 0, func(b recording.Stretch) (observer, func()) {
 		part := g.rows() // what happened up to each moment, after the one before
+		born := make([]Amount, len(part))
 		column := atMost(g.out.Moments.Cuts, b.First)
 		observe := func(b *recording.Batch, counts []bool) {
 			for i := range b.Events {
@@ -155,10 +231,14 @@ func (g *generations) fromEvents() error {
 				}
 				k := &part[row][column]
 				move(&k.Bytes, &k.Blocks, e)
+				if e.Kind == event.Alloc {
+					move(&born[row].Bytes, &born[row].Blocks, e)
+				}
 			}
 		}
 		return observe, func() {
 			for i, row := range part {
+				g.out.Born[i].add(born[i])
 				for j := range row {
 					g.out.Rows[i][j].add(row[j])
 				}
@@ -171,6 +251,17 @@ func (g *generations) fromEvents() error {
 		}
 	}
 	return err
+}
+
+// births returns how many allocations there were before each end of a row.
+func (g *generations) births() (list []uint64, err error) {
+	list = make([]uint64, len(g.out.Births.Cuts))
+	for i, cut := range g.out.Births.Cuts {
+		if list[i], err = g.Reader.AllocsBefore(cut); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // atMost returns how many of the numbers, which rise, are not above n.
@@ -196,6 +287,9 @@ func (g *generations) fromSums() error {
 	if err != nil {
 		return err
 	}
+	if g.out.Born, err = g.bornFromSums(); err != nil {
+		return err
+	}
 	g.out.Rows = g.rows()
 	for j, cut := range g.out.Moments.Cuts {
 		moment := atMost(cuts, cut) - 1
@@ -215,6 +309,24 @@ func (g *generations) fromSums() error {
 		}
 	}
 	return nil
+}
+
+// bornFromSums returns what was allocated in each row.
+func (g *generations) bornFromSums() ([]Amount, error) {
+	cuts := g.out.Births.Cuts
+	list := make([]Amount, len(cuts)-1)
+	for i := range list {
+		changes, err := timetravel.Changes(g.ctx, g.Reader, cuts[i], cuts[i+1])
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes.List() {
+			if g.stacks.keep(c.Stack) {
+				list[i].add(Amount{c.Bytes, c.Allocs})
+			}
+		}
+	}
+	return list, nil
 }
 
 // ended returns what ended of blocks that were allocated before each end of a row, up to each cut. What ended before

@@ -25,10 +25,13 @@ func BenchmarkGenerations(b *testing.B) {
 		name string
 		ask  func(s *Source) error
 	}{
-		{"triangle", func(s *Source) error { _, err := Generate(b.Context(), s, &Query{}, 20, 20); return err }},
+		{"triangle", func(s *Source) error {
+			_, err := Generate(b.Context(), s, &Query{}, Triangle{Rows: 20, Columns: 20})
+			return err
+		}},
 		{"triangle of a filter", func(s *Source) error {
 			q := &Query{Focus: []*regexp.Regexp{regexp.MustCompile("list|str|eval")}}
-			_, err := Generate(b.Context(), s, q, 20, 20)
+			_, err := Generate(b.Context(), s, q, Triangle{Rows: 20, Columns: 20})
 			return err
 		}},
 		{"kept", func(s *Source) error {

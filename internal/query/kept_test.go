@@ -97,7 +97,7 @@ func TestGenerations(t *testing.T) {
 				q.Lifetimes = &Interval{500, Unbounded}
 			}
 			rows, columns := 1+rng.IntN(9), 1+rng.IntN(9)
-			got, err := Generate(t.Context(), s, q, rows, columns)
+			got, err := Generate(t.Context(), s, q, Triangle{Rows: rows, Columns: columns})
 			if err != nil {
 				t.Fatalf("seed %d, %+v: %v", seed, q, err)
 			}
@@ -113,6 +113,17 @@ func TestGenerations(t *testing.T) {
 				want := make([]Amount, columns)
 				for j := range want {
 					want[j] = keptModel(m, got.Births.Cuts[i], got.Births.Cuts[i+1], got.Moments.Cuts[j])
+				}
+				var born Amount
+				for ref := range m.born {
+					n := m.births[ref]
+					if n >= got.Births.Cuts[i] && n < got.Births.Cuts[i+1] && m.counts(uint64(ref)) &&
+						m.names(m.born[ref].Stack) != nil {
+						born.add(Amount{m.born[ref].Size, 1})
+					}
+				}
+				if born != got.Born[i] {
+					t.Fatalf("seed %d, %+v: row %d allocated %+v, want %+v", seed, q, i, got.Born[i], born)
 				}
 				if d := cmp.Diff(want, row); d != "" {
 					t.Fatalf("seed %d, %+v, from %s: row %d:\n%s", seed, q, got.Plan, i, d)

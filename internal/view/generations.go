@@ -1,9 +1,12 @@
 package view
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/funcname"
+	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
@@ -11,6 +14,9 @@ import (
 const (
 	momentWidth   = 10
 	intervalWidth = 22
+	markWidth     = 24 // of the name of a mark, at most
+	noteWidth     = 14 // the same, beside a call stack
+	mostRepeats   = 20 // call stacks
 )
 
 // GenerationColumns returns how many columns fit into a width, 20 at most.
@@ -33,7 +39,7 @@ func Generations(w io.Writer, s *query.Source, g *query.Generations, blocks bool
 	}
 	names, interval := make([]string, len(g.Rows)), intervalWidth
 	for i := range g.Rows {
-		names[i] = a.duration(g.Births.Times[i]) + " to " + a.duration(g.Births.Times[i+1])
+		names[i] = a.spanName(g, i)
 		interval = max(interval, runes(names[i])+2)
 	}
 	line := func(name string, cell func(j int) string) {
@@ -66,7 +72,56 @@ func Generations(w io.Writer, s *query.Source, g *query.Generations, blocks bool
 		})
 	}
 	line("all of these", func(j int) string { return a.bold(padLeft(text(g.Together[j]), width)) })
+	if g.Marks {
+		a.repeats(g)
+	}
 	return a.Flush()
+}
+
+// spanName says from when to when a row is: by marks, if there are.
+func (a *answerText) spanName(g *query.Generations, i int) string {
+	return a.boundName(g, i, markWidth) + " to " + a.boundName(g, i+1, markWidth)
+}
+
+// boundName says when a row ends, or begins.
+func (a *answerText) boundName(g *query.Generations, i, width int) string {
+	switch {
+	case !g.Marks:
+	case g.Births.Marks[i] != "":
+		return funcname.Middle(clean(g.Births.Marks[i]), width)
+	case i == 0 && g.Begin <= 0:
+		return "start"
+	case i == len(g.Rows) && g.To == a.lastCut():
+		return "end"
+	}
+	return a.duration(g.Births.Times[i])
+}
+
+// repeats writes the call stacks of which every repeat left equally many blocks behind.
+func (a *answerText) repeats(g *query.Generations) {
+	a.printf("\n%s  %s\n", a.title("REPEATS"),
+		a.faint("call stacks that left equally many blocks behind in at least 3 rows, one after the other"))
+	switch {
+	case g.Sampled:
+		a.printf("  %s\n", a.faint("not known: allocations were chosen at random"))
+	case len(g.Rows) < 3:
+		a.printf("  %s\n", a.faint("there are not enough marks in the range: see \"heaptap help run\", --mark-every"))
+	case len(g.Repeats) == 0:
+		a.printf("  %s\n", a.faint("none"))
+	}
+	shown := g.Repeats[:min(len(g.Repeats), mostRepeats)]
+	opened := a.distinguish(len(shown), func(i int) uint32 { return shown[i].Stack }, frameText)
+	for i := range shown {
+		x := &shown[i]
+		notes := []string{humanize.Plural(x.Blocks, "block"), fmt.Sprintf("each of %d times", x.Rows),
+			"from " + a.boundName(g, x.First, noteWidth)}
+		if x.At < len(g.Rows) {
+			notes = append(notes, "at "+a.boundName(g, x.At, noteWidth))
+		}
+		a.columns(a.size(x.Bytes), "", notes, x.Stack, opened[x.Stack]...)
+	}
+	a.more(len(g.Repeats) - len(shown))
+	a.names()
 }
 
 // lastCut is the cut at the recording's end.

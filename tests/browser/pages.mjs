@@ -9,7 +9,9 @@ import { settled, signIn } from "./app.mjs";
 
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
-const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", sql: "q" };
+const keys = {
+  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", sql: "q",
+};
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
@@ -102,7 +104,7 @@ async function spoken(page) {
   await session.detach();
   const property = (node, key) => node.properties?.find(({ name }) => name === key)?.value.value;
   return nodes
-    .filter((node) => !node.ignored && ["tree", "treeitem", "slider"].includes(node.role?.value))
+    .filter((node) => !node.ignored && ["tree", "treeitem", "slider", "grid", "gridcell"].includes(node.role?.value))
     .map((node) => ({
       role: node.role.value,
       name: node.name?.value ?? "",
@@ -132,6 +134,26 @@ async function walk(page) {
   return [name, back];
 }
 
+/** The triangle as it is read out, where its current cell leads, and its rows as a table. */
+async function generations(page) {
+  const picture = page.getByRole("grid");
+  if ((await picture.count()) === 0) return {};
+  const heard = await spoken(page);
+  const { href } = new URL(page.url());
+  await picture.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("page=flame"));
+  await settled(page);
+  const { command } = await page.evaluate(look);
+  await page.goBack();
+  await page.waitForFunction((href) => location.href === href, href);
+  await settled(page);
+  await page.getByRole("button", { name: "as table" }).click();
+  await page.locator("[role=treegrid] [data-row]").first().waitFor();
+  const { rows } = await page.evaluate(look);
+  return { spoken: heard, walk: [command], rows };
+}
+
 /** What axe-core finds that is serious or critical. It needs a tab without a policy: it is a script from elsewhere. */
 async function inspect(page, axe) {
   await page.evaluate(axe);
@@ -150,7 +172,7 @@ async function pressAll(page, query) {
   );
   await page.keyboard.press("Escape");
   const single = [...new Set(chords.filter(({ length }) => length === 1).flat())].filter(
-    (key) => /^[!-~]$/.test(key) && !/[1-6]/.test(key),
+    (key) => /^[!-~]$/.test(key) && !/[0-9]/.test(key),
   );
   const others = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Home", "End", "PageDown", "Escape"];
   for (const key of [...single, ...others]) {
@@ -397,6 +419,7 @@ try {
       if (at === "flame" && name === first) {
         if (view.spoken.some(({ role }) => role === "tree")) view.walk = await walk(page);
       }
+      if (at === "generations") Object.assign(view, await generations(page));
       result.views[name][at] = view;
     }
   }

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source", "sql"}
+var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source", "generations", "sql"}
 
 // sighting is what pages.mjs prints.
 type sighting struct {
@@ -294,6 +294,7 @@ type answer struct {
 			Total map[string]float64
 		}
 	}
+	Events       []float64 // before each moment of generations
 	Totals       struct{ Bytes, Allocations float64 }
 	Peak, Leaked struct{ Bytes, Blocks float64 }
 }
@@ -306,6 +307,10 @@ type row struct {
 		Stack                  []int
 	}
 	Self, Total map[string]float64
+	// Of generations.
+	Allocated float64   `json:"allocated_bytes"`
+	Kept      []float64 `json:"kept_bytes"`
+	From      float64   `json:"from_events"`
 }
 
 // run runs a command as the page says it, in a shell, as somebody does who copies it.
@@ -340,7 +345,7 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource, "sql": checkSQL,
+	"source": checkSource, "generations": checkGenerations, "sql": checkSQL,
 }
 
 // checkSQL compares the cells of a result with what the command on the page prints.
@@ -590,4 +595,54 @@ func checkSource(t *testing.T, c commands, v view) {
 	if counted == 0 {
 		t.Errorf("no line has numbers: %+v", v.Lines)
 	}
+}
+
+// kept is what is read out about a cell of generations: what is live of what its row allocated.
+var kept = regexp.MustCompile(`: (?:[\d.]+ [KMG]iB \()?([\d,]+) (?:B|bytes)`)
+
+func checkGenerations(t *testing.T, c commands, v view) {
+	if c.name == "empty" || c.name == "cut" || c.name == "merged" {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	a := c.run(t, v.Command)
+	if len(v.Rows) == 0 {
+		t.Fatal("the table has no rows")
+	}
+	last := len(a.Events) - 1
+	for i, shown := range v.Rows {
+		row := a.Rows[i]
+		var left []float64 // at the moments later than the row
+		for j, bytes := range row.Kept {
+			if a.Events[j] > row.From {
+				left = append(left, bytes)
+			}
+		}
+		for column, text := range shown.Numbers {
+			switch {
+			case strings.HasPrefix(column, "share"), text == "":
+			case strings.HasPrefix(column, "allocated "):
+				kit.Same(t, shown.Name+": allocated", exact(t, text), row.Allocated)
+			case strings.HasPrefix(column, "end "):
+				kit.Same(t, shown.Name+": at the end", exact(t, text), row.Kept[last])
+			case !slices.Contains(left, exact(t, text)):
+				t.Errorf("%s has %s at %s, and the command %v", shown.Name, text, column, left)
+			}
+		}
+	}
+	v.reads(t, "grid", `^how much of what each row allocated is live, by moment$`)
+	// The current cell leads to a flame graph of as much.
+	cell := slices.IndexFunc(v.Spoken, func(s spoken) bool { return s.Role == "gridcell" })
+	if cell < 0 {
+		t.Fatalf("no cell is read out: %+v", v.Spoken)
+	}
+	m := kept.FindStringSubmatch(v.Spoken[cell].Name)
+	if m == nil {
+		t.Fatalf("the current cell is read out as %q", v.Spoken[cell].Name)
+	}
+	bytes := exact(t, m[1])
+	if !slices.ContainsFunc(a.Rows, func(r row) bool { return slices.Contains(r.Kept, bytes) }) {
+		t.Errorf("%q: the command has no such cell", v.Spoken[cell].Name)
+	}
+	kit.Same(t, "the flame graph of "+v.Spoken[cell].Name, c.run(t, v.Walk[0]).Total["kept"], bytes)
 }

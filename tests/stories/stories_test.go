@@ -1,6 +1,7 @@
-// Package stories plays what people open a recording for, in a browser: to find a leak, what a rise or a peak was, or
-// why the resident set is so large, and to send somebody what they see. A script acts by what the screen says, once
-// with a mouse and once with a keyboard alone. What is right the programs themselves say, and the command line.
+// Package stories plays what people open a recording for, in a browser: to find a leak, what a rise or a peak was, why
+// the resident set is so large, or what each click leaves behind, and to send somebody what they see. A script acts by
+// what the screen says, once with a mouse and once with a keyboard alone. What is right the programs themselves say,
+// and the command line.
 package stories
 
 import (
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +45,7 @@ func record(t *testing.T, source string, args ...string) recorded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := kit.Compile(t, "g++", "-std=c++17", "-O1", file)
+	program := kit.Compile(t, "g++", "-std=c++17", "-O1", "-I../../include", file)
 	r := recorded{path: filepath.Join(t.TempDir(), "run.htap"), right: make(map[string][]string), file: file}
 	seed := fmt.Sprint(rand.IntN(12))
 	t.Logf("%s %s %v", source, seed, args)
@@ -92,7 +94,7 @@ func TestStories(t *testing.T) {
 	need.File(t, "../../ui/node_modules/playwright-core/package.json")
 	need.Tool(t, "node")
 	need.Tool(t, "chromium")
-	leak, shop, report, store, big := recordAll(t)
+	leak, shop, report, store, clicks, big := recordAll(t)
 	events := kit.JSON[struct{ Totals struct{ Events int64 } }](t, "report", "--json", big.path)
 	if n := events[0].Totals.Events; n < 9e6 {
 		t.Errorf("the large recording has %d events", n)
@@ -110,6 +112,7 @@ func TestStories(t *testing.T) {
 		{"rise", big, judgeRise},
 		{"peak", big, judgePeak},
 		{"resident", store, judgeResident},
+		{"repeat", clicks, judgeRepeat},
 		{"send", shop, judgeSend},
 	}
 	for _, by := range []string{"mouse", "keyboard"} {
@@ -131,7 +134,7 @@ func TestStories(t *testing.T) {
 }
 
 // recordAll records all programs, which mostly wait, at the same time; the large one alone.
-func recordAll(t *testing.T) (leak, shop, report, store, big recorded) {
+func recordAll(t *testing.T) (leak, shop, report, store, clicks, big recorded) {
 	t.Helper()
 	kit.Binary(t)
 	var all sync.WaitGroup
@@ -139,8 +142,9 @@ func recordAll(t *testing.T) (leak, shop, report, store, big recorded) {
 	all.Go(func() { shop = record(t, "shop", "2.5") })
 	all.Go(func() { report = record(t, "report") })
 	all.Go(func() { store = record(t, "store") })
+	all.Go(func() { clicks = record(t, "clicks") })
 	all.Wait()
-	return leak, shop, report, store, record(t, "server", "5", "84000")
+	return leak, shop, report, store, clicks, record(t, "server", "5", "84000")
 }
 
 // isFunction: names on the screen have parameters.
@@ -238,6 +242,24 @@ func judgeResident(t *testing.T, r recorded, f found) {
 	}
 	if !isFunction(f.Mapper, want[1]) || !strings.Contains(f.Line, "mmap(") {
 		t.Errorf("%s has mapped memory, in %q, want %s", f.Mapper, f.Line, want[1])
+	}
+	few(t, f, three)
+}
+
+func judgeRepeat(t *testing.T, r recorded, f found) {
+	want := r.right["repeat"] // the function, blocks and bytes of each repeat
+	if !isFunction(f.Function, want[0]) || !strings.Contains(f.Line, "make_unique<char[]>(parts[") {
+		t.Errorf("%s leaves something behind, in %q, want %s", f.Function, f.Line, want[0])
+	}
+	bytes, err := strconv.ParseInt(want[2], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{"each": mib(bytes), "blocks": want[1] + " blocks", "times": "3", "rows": "1"}
+	for what, text := range said {
+		if f.Parts[what] != text {
+			t.Errorf("%s: %q, want %q", what, f.Parts[what], text)
+		}
 	}
 	few(t, f, three)
 }

@@ -129,6 +129,20 @@ const stories = {
     return found;
   },
 
+  /** What does each repeat of a click leave behind? */
+  async repeat(r) {
+    await r.turnTo("Generations");
+    await r.choose(r.main.getByRole("button", { name: "between marks" }));
+    const first = r.section(/^Repeats/).getByRole("row").nth(1);
+    await first.waitFor();
+    const [stack, each, blocks, times] = await first.getByRole("cell").allInnerTexts();
+    const rows = (await r.section(/^Repeats/).getByRole("row").count()) - 1;
+    await r.choose(first.getByRole("link", { name: /\.\w+:\d+$/ })); // its source line
+    const line = r.main.locator("[aria-selected=true]").last();
+    const parts = { each, blocks, times, rows: String(rows) };
+    return { function: stack.split("\n")[0].trim(), parts, line: await r.text(line) };
+  },
+
   /** Sends a view: its link leads to the same view of another server. */
   async send(r, open) {
     await stories.rise(r);

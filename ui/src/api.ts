@@ -240,6 +240,7 @@ export interface Parameters {
     hide?: string[];
     rows?: number;
     columns?: number;
+    marks?: boolean;
   };
   blocks: {
     from?: string;
@@ -712,6 +713,10 @@ export interface GenerationColumns {
   to_ns: Numbers;
   from_events: Numbers;
   to_events: Numbers;
+  from_mark: Texts;
+  to_mark: Texts;
+  allocated_bytes: Numbers;
+  allocated_blocks: Numbers;
   kept_bytes: Lists<Numbers>;
   kept_blocks: Lists<Numbers>;
 }
@@ -733,6 +738,8 @@ export interface Generations {
   rows: GenerationColumns;
   kept_bytes: Numbers;
   kept_blocks: Numbers;
+  marks: boolean;
+  repeats: RepeatColumns;
 }
 
 export interface Globals {
@@ -1249,6 +1256,21 @@ export interface Regions {
   frames?: FrameColumns;
   more: number;
   rows: RegionColumns;
+}
+
+export interface RepeatColumns {
+  rows: number;
+  group: GroupColumns;
+  first_row: Numbers;
+  row_count: Numbers;
+  at_ns: Numbers;
+  at_events: Numbers;
+  blocks: Numbers;
+  bytes: Numbers;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
 }
 
 export interface Report {

@@ -4,7 +4,7 @@ import { Actions } from "./actions.ts";
 import type { About, Progress, Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
 import { clockOf, type Clock } from "./model/clock.ts";
-import type { QuestionName, Values } from "./model/commands.ts";
+import { commandOf, type QuestionName, type Values } from "./model/commands.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
 import { Follower, type Task } from "./model/follower.ts";
 import { formatPlace, home, pageNames, parsePlace, type Place } from "./model/place.ts";
@@ -172,10 +172,14 @@ export class App {
     const stop = this.put(part, (selected) => {
       const asked = question(selected);
       untracked(() => {
-        this.asked.value = asked && {
+        const values = asked && (asked.same ?? (asked.parameters as Values));
+        this.asked.value = values && {
           question: asked.name,
-          values: asked.same ?? (asked.parameters as Values),
+          values,
           part: part as Follower<unknown>,
+          ...(asked.flags && {
+            command: (run, recording) => commandOf(run, recording, asked.name, { ...values, ...asked.flags }),
+          }),
         };
       });
       return asked && taskOf(selected.recording, asked);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { atOf, hindrance, metricAt, metricGroups, metrics, metricsAt, whyNot } from "../src/model/metrics.ts";
+import { clockOf } from "../src/model/clock.ts";
+import { atOf, hindrance, labelAt, metricAt, metricGroups, metrics, metricsAt, whyNot } from "../src/model/metrics.ts";
 import { placeOf } from "../src/model/place.ts";
 
 const place = placeOf("1");
@@ -22,6 +23,7 @@ test("what is known of the whole run only does not go with ranges and filters of
 test("a moment goes with live bytes and blocks only", () => {
   assert.deepEqual(atOf({ at: "1s" }, ["peak", "bytes"]), {});
   assert.deepEqual(atOf({ at: "1s" }, ["peak", "live-blocks"]), { at: "1s" });
+  assert.deepEqual(atOf({ at: "load#2" }, ["kept"]), { at: "load#2" });
   assert.deepEqual(atOf({ at: undefined }, ["live"]), {});
 });
 
@@ -46,4 +48,12 @@ test("metrics are listed once, in groups, each with a line that says what it cou
 
 test("headings of columns are short", () => {
   for (const { name, short } of metrics) assert.ok(short.length <= 18, `${name}: ${short}`);
+});
+
+test("what is kept is named with its moment", () => {
+  const clock = clockOf(10e9, undefined);
+  assert.equal(labelAt("kept", { at: "2.5s" }, clock), "kept at 2.50 s");
+  assert.equal(labelAt("kept-blocks", { at: "load#2" }, clock), "blocks kept at load#2");
+  assert.equal(labelAt("kept", { at: undefined }, clock), "kept at the end of the range");
+  assert.equal(labelAt("peak", { at: "2.5s" }, clock), "live at the peak");
 });

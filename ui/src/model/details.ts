@@ -112,7 +112,9 @@ export function rowsOf(lead: MetricName, total: Values, moment: string): NumberR
   const blocks = (total.allocations ?? 0) > 0 || (total.live ?? 0) > 0 || (total.peak ?? 0) > 0;
   const usual = rows.map((row) => (/^live/.test(row.metric) ? { ...row, label: `${row.label} ${moment}` } : row));
   const all = mapped.length > 0 && !blocks ? mapped : [...usual, ...mapped];
-  const first = all.find(({ metric }) => metric === lead) ?? rowOf(lead);
+  const other = rowOf(lead);
+  if (/^kept/.test(lead)) other.label += ` ${moment}`;
+  const first = all.find(({ metric }) => metric === lead) ?? other;
   if (mapped.length > 0 && !blocks && !mappings.includes(lead)) return all;
   return [first, ...all.filter(({ metric }) => metric !== lead)];
 }

@@ -1,5 +1,6 @@
 // The metrics, as they are shown: what each is, in which unit, and whether a place can have it.
 import type { MetricName } from "../api.ts";
+import type { Clock } from "./clock.ts";
 import type { Place } from "./place.ts";
 
 export type Unit = "bytes" | "count" | "time" | "rate" | "ratio";
@@ -46,6 +47,8 @@ export const metricGroups: readonly { title: string; metrics: readonly Metric[] 
     metric("peak-blocks", "blocks at the peak", "count", "how many blocks were live then"),
     metric("live", "live at the end", "bytes", "not yet freed at the end of the selected time, or at the chosen moment"),
     metric("live-blocks", "blocks live at the end", "count", "how many blocks were live then"),
+    metric("kept", "kept", "bytes", "allocated in the range, and live at its end or at the chosen moment"),
+    metric("kept-blocks", "blocks kept", "count", "how many blocks of the range are live then"),
     metric("own-peak", "own peak", "bytes", "the most that each row had live at once, at its own time", false),
   ]),
   group("Over the range", [
@@ -98,6 +101,13 @@ const byName = new Map<string, Metric>(metrics.map((m) => [m.name, m]));
 /** The metric of a name; undefined: there is none. */
 export function metricOf(name: string): Metric | undefined {
   return byName.get(name);
+}
+
+/** What a metric is called at a place: with the moment that it is of. */
+export function labelAt(name: string, { at }: Pick<Place, "at">, clock: Clock): string {
+  const label = metricOf(name)?.label ?? name;
+  if (!/^kept/.test(name)) return label;
+  return `${label} at ${at === undefined ? "the end of the range" : clock.text(at)}`;
 }
 
 /** A range of time, as questions take it. */
@@ -169,8 +179,8 @@ export function whyNot(place: Place, name: string): string | undefined {
   return found && `known of the whole run only: it does not go with ${found.words.join(", ")}`;
 }
 
-/** The moment that a question about these metrics has: live bytes and blocks alone are of one. */
+/** The moment that a question about these metrics has: what is live or kept alone is of one. */
 export function atOf(place: Pick<Place, "at">, asked: readonly string[]): { at?: string } {
-  const of = asked.some((name) => name === "live" || name === "live-blocks");
+  const of = asked.some((name) => /^(live|kept)/.test(name));
   return place.at !== undefined && of ? { at: place.at } : {};
 }

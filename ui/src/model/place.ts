@@ -2,7 +2,7 @@
 // line, so that a view, a URL and a command are one thing. The address never holds the token.
 
 /** The pages, in the order of their keys. */
-export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "sql"] as const;
+export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "generations", "sql"] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Values of one text. Undefined: the default of the question. */
@@ -26,6 +26,8 @@ const texts = [
   "order",
   "file",
   "line",
+  "rows", // of generations
+  "columns",
   "sql", // the question of the page SQL
 ] as const;
 
@@ -48,6 +50,7 @@ const flags = [
   "self",
   "reverse",
   "unfolded", // library frames are shown
+  "marks", // the rows of generations are spans between marks
   "live", // the timeline shows live bytes alone
 ] as const;
 

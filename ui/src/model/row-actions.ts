@@ -14,6 +14,7 @@ export const rowsActions: readonly Action[] = [
   { ...rows, id: "tree.hottest", keys: ["h", "H"], title: "Open the hottest path", page: "tree" },
   { ...rows, id: "tree.up", keys: ["u"], title: "Top-down or bottom-up", page: "tree" },
   { ...rows, id: "leaks.suppress", keys: [], title: "Copy a suppression for the leak", page: "leaks" },
+  { ...rows, id: "generations.table", keys: [], title: "Generations as a table", page: "generations" },
 ];
 
 export interface RowAction {

@@ -10,6 +10,8 @@ export interface Question<Q extends QuestionName, T> {
   parameters: Parameters[Q];
   /** The same as the bottom line shows it, where a page does a part itself: it has all rows, and sorts them. */
   same?: Values;
+  /** Flags that only the command has. */
+  flags?: Values;
   /** Makes of the decoded answer what is shown. */
   read: (answer: Answers[Q]) => T;
 }

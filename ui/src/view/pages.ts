@@ -21,5 +21,9 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   tree: { title: "Tree", load: async () => (await import("./pages/tree.tsx")).Tree, metric: "peak" },
   leaks: { title: "Leaks", load: async () => (await import("./pages/leaks.tsx")).Leaks },
   source: { title: "Source", load: async () => (await import("./pages/source.tsx")).Source, metric: "peak" },
+  generations: {
+    title: "Generations",
+    load: async () => (await import("./pages/generations.tsx")).Generations,
+  },
   sql: { title: "SQL", load: async () => (await import("./pages/sql.tsx")).Sql },
 };

@@ -5,7 +5,7 @@ import type { Recording, Run } from "../model/answers.ts";
 import { filtersOf } from "../model/filters.ts";
 import { duration, plural } from "../model/format.ts";
 import { chordLabels } from "../model/keys.ts";
-import { metricAt, metricGroups, metricOf, whyNot } from "../model/metrics.ts";
+import { labelAt, metricAt, metricGroups, metricOf, whyNot } from "../model/metrics.ts";
 import { shorten, visible } from "../model/names.ts";
 import { home } from "../model/place.ts";
 import { rows } from "../model/tree.ts";
@@ -117,11 +117,11 @@ function Metric({ app }: { app: App }) {
       >
         {metricGroups.map((group) => (
           <optgroup key={group.title} label={group.title}>
-            {group.metrics.map(({ name, label, about }) => {
+            {group.metrics.map(({ name, about }) => {
               const why = whyNot(place, name);
               return (
                 <option key={name} value={name} disabled={why !== undefined && name !== metric} title={why ?? about}>
-                  {label}
+                  {labelAt(name, place, app.clock)}
                 </option>
               );
             })}

@@ -19,7 +19,7 @@ import { comparedIn, countedOf, groupings, neededFor, shapes, titleOf, wantedOf 
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
-import { atOf, metricOf, type Unit } from "../../model/metrics.ts";
+import { atOf, labelAt, metricOf, type Unit } from "../../model/metrics.ts";
 import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
 import { changeOf, type Transform } from "../../model/transforms.ts";
@@ -332,7 +332,8 @@ function Pictures(props: {
   const program = app.chosen ? app.chosen.recording.command : "everything";
   const named = seen.root === undefined ? undefined : frames.names[seen.root];
   const root = seen.shape === "sandwich" ? readableOf(seen.parameters.of) : (named ?? base(program));
-  const title = `${titleOf(seen)}, ${metricOf(seen.metric)?.label ?? seen.metric}`;
+  const label = labelAt(seen.metric, place, app.clock);
+  const title = `${titleOf(seen)}, ${label}`;
 
   function copyMarkdown(): void {
     const picture = active()?.seen();
@@ -358,7 +359,7 @@ function Pictures(props: {
     answer: seen,
     rough,
     frames,
-    root: `${root} · ${countedOf(seen, metricOf(seen.metric)?.label ?? seen.metric)}`,
+    root: `${root} · ${countedOf(seen, label)}`,
     colour: seen.colour,
     longest: app.about.shown.value?.value.end_ns ?? 1e9,
     match: wrongIn(place.search ?? "") === "" ? (place.search ?? "") : "",

@@ -9,7 +9,7 @@ import { Extras } from "../../model/extra.ts";
 import type { Follower, Shown } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
+import { labelAt, metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
@@ -214,7 +214,8 @@ export function Columns(props: { app: App; chosen: readonly MetricName[] }) {
           {groups.map(({ title, metrics }) => (
             <fieldset key={title}>
               <legend>{title}</legend>
-              {metrics.map(({ name, label, about }) => {
+              {metrics.map(({ name, about }) => {
+                const label = labelAt(name, app.place.value, app.clock);
                 const on = chosen.includes(name);
                 const why = whyNot(app.place.value, name);
                 return (
