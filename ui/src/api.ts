@@ -62,6 +62,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -75,6 +76,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -98,6 +100,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -121,6 +124,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -138,6 +142,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -169,6 +174,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -183,6 +189,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -197,6 +204,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -213,6 +221,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -229,6 +238,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -243,6 +253,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -269,6 +280,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -292,6 +304,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;

@@ -2,7 +2,7 @@
 // line, so that a view, a URL and a command are one thing. The address never holds the token.
 
 /** The pages, in the order of their keys. */
-export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source"] as const;
+export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "threads", "blocks"] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Values of one text. Undefined: the default of the question. */
@@ -26,12 +26,15 @@ const texts = [
   "order",
   "file",
   "line",
+  "block", // the number of the allocation of the block that is explained
+  "address", // the one that blocks shall hold
 ] as const;
 
 /** Values of several texts, in their order. */
 const lists = [
   "metric",
   "thread",
+  "freed-by",
   "region",
   "module",
   "focus",
