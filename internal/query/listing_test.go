@@ -129,7 +129,7 @@ func TestListingsAreKept(t *testing.T) {
 		{}, {By: ByLine}, {Metrics: []Metric{Live}}, {Metrics: []Metric{Live, Bytes}}, {Metrics: []Metric{Bytes, Live}},
 		{Range: &Range{2, 40}}, {Range: &Range{2, 41}}, {At: &at}, {At: &other}, {Processes: []int{1}},
 		{Threads: []uint32{0}}, {Threads: []uint32{1}}, {Threads: []uint32{}}, {Sizes: &Interval{1, 9}},
-		{Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}},
+		{FreedBy: []uint32{0}}, {FreedBy: []uint32{}}, {Lifetimes: &Interval{1, 9}}, {Regions: []string{"a", "b"}}, {Regions: []string{"a b"}},
 		{Modules: []string{"x"}},
 		{Focus: each("a")}, {Focus: each("a", "b")}, {Focus: each("a b")},
 		{Ignore: each("a")}, {Ignore: each("a", "b")},

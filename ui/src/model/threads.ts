@@ -200,7 +200,8 @@ export function heatOf({ matrix }: Pick<Threads, "matrix">, most: number): Heat 
 
 /** The largest of one side, by key; the others as one. */
 function topOf(side: ReadonlyMap<string, Side>, most: number): Map<string, Side> {
-  const sorted = [...side.values()].sort((a, b) => b.bytes - a.bytes || a.name.localeCompare(b.name, undefined, { numeric: true }));
+  const byName = (a: Side, b: Side) => a.name.localeCompare(b.name, undefined, { numeric: true });
+  const sorted = [...side.values()].sort((a, b) => b.bytes - a.bytes || byName(a, b));
   const [first, others] = [sorted.slice(0, most), sorted.slice(most)];
   const found = new Map(first.map((one) => [one.key, one]));
   if (others.length > 0) {

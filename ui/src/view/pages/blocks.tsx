@@ -152,7 +152,8 @@ function Tools(props: { app: App; answer: LiveBlocks | undefined; children: Comp
 const columnKeys: Readonly<Partial<Record<string, BlockOrder>>> = { size: "size", age: "age", address: "address" };
 
 function column(key: string, title: string, hint: string, chars: number): GridColumn {
-  return { key, group: key, title: title || "\u00a0", hint, chars: Math.max(chars, key.length + 2), sorts: key in columnKeys };
+  const most = Math.max(chars, key.length + 2);
+  return { key, group: key, title: title || "\u00a0", hint, chars: most, sorts: key in columnKeys };
 }
 
 const blank: GridRow = { key: 0, level: 1, indent: 0, open: undefined, name: "", note: "", title: "", tone: "words" };
@@ -188,7 +189,7 @@ function Rows(props: {
       const words = (text: string, exact = text): GridCell => ({ text: visible(text), exact: visible(exact), bar: 0 });
       switch (key) {
         case "size":
-          return { text: size(row.size), exact: exactSize(row.size), bar: most > 0 ? row.size / most : 0, value: row.size };
+          return { ...words(size(row.size), exactSize(row.size)), bar: most > 0 ? row.size / most : 0, value: row.size };
         case "age":
           return { ...words(duration(atNs - row.bornNs), `${count(atNs - row.bornNs)} ns`), value: atNs - row.bornNs };
         case "born":
@@ -317,7 +318,8 @@ function Rows(props: {
 function momentOf(app: App, place: Place, { atNs }: LiveBlocks): string {
   const text = app.clock.moment(atNs);
   if (place.at !== undefined) return `at ${text}`;
-  return place.from === undefined && place.to === undefined ? `at the peak, ${text}` : `at the end of the range, ${text}`;
+  const whole = place.from === undefined && place.to === undefined;
+  return `at the ${whole ? "peak" : "end of the range"}, ${text}`;
 }
 
 /** What counts only blocks like this one. */
@@ -384,8 +386,8 @@ function LifeOf({ app, life }: { app: App; life: Life }) {
         {life.earlier && <li class="quiet">It was larger or smaller before; those forms are not listed.</li>}
         {forms.map((form, i) => {
           if (shown(i)) {
-            const many = forms.length > 1;
-            return <Born key={form.block.number} app={app} form={form} before={forms[i - 1]} asked={many && i === asked} />;
+            const current = i === asked && forms.length > 1;
+            return <Born key={form.block.number} app={app} form={form} before={forms[i - 1]} asked={current} />;
           }
           if (i > 0 && !shown(i - 1)) return null; // it is one of those that are counted
           let end = i;

@@ -32,7 +32,17 @@ import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
 import { hasEvents, NoEvents } from "./events.tsx";
-import { copyRow, isWhole, menuEntries, MenuHere, nothingIntact, rowsSkeleton, saveRows, useMenu, useNotice } from "./rows.tsx";
+import {
+  copyRow,
+  isWhole,
+  menuEntries,
+  MenuHere,
+  nothingIntact,
+  rowsSkeleton,
+  saveRows,
+  useMenu,
+  useNotice,
+} from "./rows.tsx";
 
 /** So many stacks are drawn. */
 const mostCurves = 8;
@@ -293,7 +303,12 @@ function HeatTable({ app, heat }: { app: App; heat: Heat }) {
         <span class="quiet">rows allocated, columns freed · click a cell: the flame graph of what went that way</span>
       </h2>
       <div class="scroll">
-        <table ref={table} class={numbers ? "heat numbers" : "heat"} aria-label="allocated by, freed by" onKeyDown={press}>
+        <table
+          ref={table}
+          class={numbers ? "heat numbers" : "heat"}
+          aria-label="allocated by, freed by"
+          onKeyDown={press}
+        >
           <thead>
             <tr>
               <th scope="col">allocated by</th>
@@ -443,7 +458,11 @@ function Stacks(props: {
           const of = stacks.find((one) => one.thread.index === thread.index);
           return (
             <li key={thread.index}>
-              <button type="button" aria-pressed={thread.index === shown.thread.index} onClick={() => choose(thread.index)}>
+              <button
+                type="button"
+                aria-pressed={thread.index === shown.thread.index}
+                onClick={() => choose(thread.index)}
+              >
                 <Name text={threadText(thread)} limit={34} />
                 <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
                   {path !== "" && <path class="curve" d={path} />}
@@ -454,7 +473,9 @@ function Stacks(props: {
           );
         })}
       </ul>
-      {curves && curves.more > 0 && <p class="quiet">and {plural(curves.more, "thread")} more, which are not as deep</p>}
+      {curves && curves.more > 0 && (
+        <p class="quiet">and {plural(curves.more, "thread")} more, which are not as deep</p>
+      )}
       <Deepest app={app} stack={shown} />
     </section>
   );
@@ -466,7 +487,8 @@ function Deepest({ app, stack }: { app: App; stack: StackDepth }) {
   return (
     <>
       <h3>
-        <Name text={threadText(thread)} limit={40} /> at its deepest: <span title={exactSize(deepest)}>{size(deepest)}</span>
+        <Name text={threadText(thread)} limit={40} /> at its deepest:{" "}
+        <span title={exactSize(deepest)}>{size(deepest)}</span>
       </h3>
       <p class="quiet">
         at{" "}
