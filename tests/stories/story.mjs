@@ -82,8 +82,9 @@ class Reader {
       const [r, c] = await place(this.page.locator(":focus"));
       if (r === row && c === column) break;
       // There may be nothing in a direction.
-      const ways = [r < row && "ArrowDown", r > row && "ArrowUp", c < column && "ArrowRight", c > column && "ArrowLeft"];
-      for (const key of ways.filter(Boolean)) {
+      const along = c < column ? "ArrowRight" : "ArrowLeft";
+      const down = r < row ? "ArrowDown" : "ArrowUp";
+      for (const key of [...(r === row ? [] : [down]), ...(c === column ? [] : [along])]) {
         await this.page.keyboard.press(key);
         const [nr, nc] = await place(this.page.locator(":focus"));
         if (nr !== r || nc !== c) break;
@@ -188,7 +189,7 @@ const stories = {
     const cells = [];
     for (const cell of await table.getByRole("link").all()) {
       const label = await cell.getAttribute("aria-label");
-      const [, from, to, bytes] = /^(.+) to (.+): ([\d,]+) bytes/.exec(label) ?? [];
+      const [, from, to, bytes] = /^(.+) to (.+): .*\(([\d,]+) bytes/.exec(label) ?? [];
       if (from !== undefined && from !== to) cells.push({ cell, from, to, bytes: Number(bytes.replaceAll(",", "")) });
     }
     cells.sort((a, b) => b.bytes - a.bytes);

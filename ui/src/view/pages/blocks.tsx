@@ -186,10 +186,10 @@ function Rows(props: {
     let most = 0;
     for (const bytes of list.columns.size) if (bytes > most) most = bytes;
     const cellOf = (row: BlockRow, key: string): GridCell => {
-      const words = (text: string, exact = text): GridCell => ({ text: visible(text), exact: visible(exact), bar: 0 });
+      const words = (text: string, exact = text) => ({ text: visible(text), exact: visible(exact), bar: 0 });
       switch (key) {
         case "size":
-          return { ...words(size(row.size), exactSize(row.size)), bar: most > 0 ? row.size / most : 0, value: row.size };
+          return { ...words(size(row.size), exactSize(row.size)), bar: row.size / (most || 1), value: row.size };
         case "age":
           return { ...words(duration(atNs - row.bornNs), `${count(atNs - row.bornNs)} ns`), value: atNs - row.bornNs };
         case "born":

@@ -329,7 +329,7 @@ function HeatTable({ app, heat }: { app: App; heat: Heat }) {
                   const cell = heat.at(from, to);
                   if (!cell) return <td key={to.key} />;
                   const text = `${exactSize(cell.bytes)} in ${plural(cell.blocks, "block")}`;
-                  const label = `${visible(from.name)} to ${visible(to.name)}: ${text}`;
+                  const label = `${visible(from.name)} to ${visible(to.name)}: ${size(cell.bytes)} (${text})`;
                   // The least that there is can be seen beside nothing.
                   const share = Math.max(0.06, Math.sqrt(heat.most > 0 ? cell.bytes / heat.most : 0));
                   const place = flameOf(app.place.value, from.thread, to.thread);
