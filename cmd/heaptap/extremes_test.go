@@ -53,7 +53,7 @@ var extremeCommands = map[string][]string{
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
-	"threads":    {"FILE", "--json FILE", "--from peak FILE", "--freed-by * FILE"},
+	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
 	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE",
 		"--by module FILE", "--by stack FILE",
