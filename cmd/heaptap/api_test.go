@@ -121,6 +121,7 @@ func randomQuestion(rng *rand.Rand) *asking {
 		"from":      func() string { return one("10%", "start", "peak", "90%", "1us", "ready", "nomark") },
 		"to":        func() string { return one("60%", "end", "peak", "1ms", "5%") },
 		"thread":    func() string { return one("main", "worker*", "102", "4711", "nobody") },
+		"freed-by":  func() string { return one("main", "worker*", "nobody") },
 		"region":    func() string { return one("load", "parse", "load/1", "*") },
 		"module":    func() string { return one("app", "libwork*", "server", "[") },
 		"size":      func() string { return one("100..4k", "..16", "1k..", "64", "x") },

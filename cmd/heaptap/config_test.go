@@ -51,7 +51,8 @@ var settings = map[string]elsewhere{
 	"single": {"true", false, ""}, "broad": {"true", false, ""}, "allow-unmatched": {"true", false, ""},
 	"strict-suppressions": {"true", false, ""}, "format": {"json", false, ""}, "from": {"10%", false, ""},
 	"to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false, ""},
-	"module": {"libc", false, ""}, "size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""},
+	"freed-by": {"main", false, ""},
+	"module":   {"libc", false, ""}, "size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""},
 	"focus": {"a", false, ""}, "ignore": {"b", false, ""}, "hide": {"c", false, ""},
 }
 

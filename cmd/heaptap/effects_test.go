@@ -64,6 +64,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"source --at 50% f", "without --metric live", "source --metric live --at 50% f"},
 		{"timeline --stack --focus x f", "--focus has no effect with --stack; --from, --to and --thread have one",
 			"timeline --stack --thread x f"},
+		{"timeline --stack --freed-by x f", "--freed-by has no effect with --stack", "timeline --freed-by x f"},
 		{"timeline --stack --top 1 --by thread f", "--by has no effect with --stack", "timeline --stack --top 1 f"},
 		{"timeline --at 50% f", "live at all times", "timeline f"},
 		{"timeline --stack --csv --steps 5 f", "--steps has no effect with --stack --csv",

@@ -47,7 +47,8 @@ func newQuestion(cmd *cobra.Command, limit int) *queryFlags {
 }
 
 // filterFlags are the flags that say what counts.
-var filterFlags = []string{"from", "to", "thread", "region", "module", "size", "lifetime", "focus", "ignore", "hide"}
+var filterFlags = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime",
+	"focus", "ignore", "hide"}
 
 // filters declares them.
 func (q *queryFlags) filters(f *pflag.FlagSet) {
@@ -55,6 +56,8 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 	f.StringVar(&q.To, "to", "end", "count events up to `TIME`")
 	f.StringSliceVar(&q.Threads, "thread", nil, "count blocks that this `THREAD` allocated: its id, or its name "+
 		"with * and ?; may be repeated")
+	f.StringSliceVar(&q.FreedBy, "freed-by", nil, "count blocks that this `THREAD` freed, or gave to realloc: its id, "+
+		"or its name with * and ?; may be repeated")
 	f.StringSliceVar(&q.Regions, "region", nil, "count blocks allocated in regions of this `NAME`, nested regions "+
 		"included: load, load/7 with its number, load/*; may be repeated")
 	f.StringSliceVar(&q.Modules, "module", nil, "count call stacks with a frame in this `FILE`: libc, libc.so.6 or "+

@@ -64,6 +64,8 @@ var Parameters = []Parameter{
 	text("to", "count events up to this time", func(a *asked) *string { return &a.To }),
 	texts("thread", "count blocks that this thread allocated: its id, or its name with * and ?",
 		func(a *asked) *[]string { return &a.Threads }),
+	texts("freed-by", "count blocks that this thread freed: its id, or its name with * and ?",
+		func(a *asked) *[]string { return &a.FreedBy }),
 	texts("region", "count blocks allocated in regions of this name: load, load/7, load/*",
 		func(a *asked) *[]string { return &a.Regions }),
 	texts("module", "count call stacks with a frame in this file: libc, libc.so.6 or a path, with * and ?",
@@ -132,7 +134,8 @@ var Parameters = []Parameter{
 }
 
 // filters are the parameters that say what counts, in the order in which a report lists them.
-var filters = []string{"from", "to", "thread", "region", "module", "size", "lifetime", "focus", "ignore", "hide"}
+var filters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore",
+	"hide"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

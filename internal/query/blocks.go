@@ -22,10 +22,11 @@ const (
 	Largest BlockOrder = iota
 	Oldest
 	Newest
+	ByLocation // in memory: the lowest address first
 	orderCount
 )
 
-var orderNames = [orderCount]string{"size", "age", "newest"}
+var orderNames = [orderCount]string{"size", "age", "newest", "address"}
 
 func (o BlockOrder) String() string {
 	if o < orderCount {
@@ -98,7 +99,7 @@ func FindBlocks(ctx context.Context, s *Source, q *Query, want BlockChoice) (*Bl
 	if err == nil {
 		err = s.Reader.NeedEvents()
 	}
-	if err == nil && want.Addr != nil && !s.HasAddresses() {
+	if err == nil && (want.Addr != nil || want.Order == ByLocation) && !s.HasAddresses() {
 		err = errNoAddresses
 	}
 	if err != nil {
@@ -247,6 +248,8 @@ func (l *liveBlocks) cut(most int) {
 			return cmp.Compare(a.Ref, b.Ref)
 		case Newest:
 			return cmp.Compare(b.Ref, a.Ref)
+		case ByLocation:
+			return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Ref, b.Ref))
 		}
 		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Ref, b.Ref))
 	})

@@ -40,7 +40,7 @@ func TestBlocks(t *testing.T) {
 					sum.add(Amount{m.born[ref].Size, 1})
 				}
 			}
-			choice := BlockChoice{Order: BlockOrder(rng.IntN(int(orderCount))), Most: 1 + rng.IntN(40)}
+			choice := BlockChoice{Order: BlockOrder(rng.IntN(int(ByLocation))), Most: 1 + rng.IntN(40)}
 			slices.SortFunc(want, func(a, b uint64) int {
 				switch choice.Order {
 				case Largest:
@@ -248,6 +248,15 @@ func TestBlocksInSpace(t *testing.T) {
 			len(refs) == 1 && (all[refs[0]].addr > addr || all[refs[0]].addr+all[refs[0]].size <= addr ||
 				all[refs[0]].died < cut) {
 			t.Fatalf("at %#x, cut %d: %v, want %v", addr, cut, refs, want)
+		}
+		// All that are live then, the lowest address first.
+		list, err = FindBlocks(t.Context(), s, &Query{At: &cut}, BlockChoice{Order: ByLocation, Most: MostBlocks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := list.Total.KeptBlocks; uint64(len(list.List)) != sum || !slices.IsSortedFunc(list.List,
+			func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) }) {
+			t.Fatalf("%d blocks of %d, by address: %v", len(list.List), sum, refsOf(list.List))
 		}
 	}
 }

@@ -45,6 +45,7 @@ func TestCancelledAtOnce(t *testing.T) {
 		"by size":           ask(flat, Query{By: BySizeClass}),
 		"by allocator":      ask(flat, Query{By: ByAllocation}),
 		"lifetime":          ask(flat, Query{Lifetimes: &Interval{Max: 1000}}),
+		"freed by":          ask(flat, Query{FreedBy: []uint32{0}}),
 		"size":              ask(flat, Query{Sizes: &Interval{Max: 100}}),
 		"threads":           ask(threads, Query{}),
 		"matrix":            ask(matrix, Query{}),

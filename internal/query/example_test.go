@@ -88,6 +88,7 @@ func TestWorkedExample(t *testing.T) {
 			FromEvents},
 		{"long-lived", Query{Lifetimes: &Interval{2000, Unbounded}, Metrics: []Metric{Bytes, Live, Leaked}}, 220, 70,
 			70, FromEvents},
+		{"freed by nobody", Query{FreedBy: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0, FromEvents},
 		{"no thread", Query{Threads: []uint32{}, Metrics: []Metric{Bytes, Live, Leaked}}, 0, 0, 0,
 			FromEvents},
 	} {

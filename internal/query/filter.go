@@ -214,37 +214,50 @@ type blockFilter struct {
 	threads map[uint32]bool // nil: all
 	regions *regionTree     // nil: all
 	within  []bool          // by path of regions: whether it counts
+	freers  map[uint32]bool // nil: all, and also nobody
 	q       *Query
-	// marked holds the freed allocations whose lifetime is in the interval, or, if the interval is unbounded, is not
-	// in it.
-	marked    *bitset
-	unbounded bool
+	// marked holds the freed allocations that end as is asked for; or, if blocks that were never freed count, the
+	// others.
+	marked *bitset
+	others bool
 }
 
 func newBlockFilter(s *Source, q *Query) *blockFilter {
 	f := &blockFilter{q: q}
-	if q.Threads != nil {
-		f.threads = make(map[uint32]bool)
-		for _, t := range q.Threads {
-			f.threads[t] = true
-		}
-	}
+	f.threads, f.freers = setOf(q.Threads), setOf(q.FreedBy)
 	if q.Regions != nil {
 		f.regions = s.regions()
 		f.within = f.regions.matching(q.Regions)
 	}
-	if q.Lifetimes != nil {
-		f.marked, f.unbounded = &bitset{}, q.Lifetimes.Max == Unbounded
+	if q.filtersEnds() {
+		f.marked, f.others = &bitset{}, q.FreedBy == nil && q.Lifetimes.Max == Unbounded
 	}
 	return f
 }
 
-// mark is a collector that notes lifetimes.
+// setOf returns the set of what a list has; nil if the list is nil.
+func setOf(list []uint32) map[uint32]bool {
+	if list == nil {
+		return nil
+	}
+	set := make(map[uint32]bool)
+	for _, n := range list {
+		set[n] = true
+	}
+	return set
+}
+
+// ends reports whether a deallocation ends a block that counts, as far as its lifetime and who freed it go.
+func (f *blockFilter) ends(e *event.Event) bool {
+	return f.q.Lifetimes.Has(lifetime(e)) && (f.freers == nil || e.Func != event.FuncUnknown && f.freers[e.Thread])
+}
+
+// mark is a collector that notes how blocks end.
 func (f *blockFilter) mark(recording.Stretch) (observer, func()) {
 	marked := &bitset{}
 	observe := func(b *recording.Batch, _ []bool) {
 		for i := range b.Events {
-			if e := &b.Events[i]; e.Kind == event.Free && f.q.Lifetimes.Has(lifetime(e)) != f.unbounded {
+			if e := &b.Events[i]; e.Kind == event.Free && f.ends(e) != f.others {
 				marked.set(b.Refs[i])
 			}
 		}
@@ -265,14 +278,14 @@ func (f *blockFilter) shared() *blockFilter {
 // alloc reports whether the block of an allocation counts.
 func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.marked.has(ref) != f.unbounded) &&
+		(f.marked == nil || f.marked.has(ref) != f.others) &&
 		(f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // free reports whether the block of a deallocation counts.
 func (f *blockFilter) free(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.BornBy]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.q.Lifetimes.Has(lifetime(e))) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
+		(f.marked == nil || f.ends(e)) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // lifetime returns the lifetime of the block that a deallocation ends, in ns.

@@ -88,13 +88,15 @@ func TestGenerations(t *testing.T) {
 				a, b := rng.Uint64N(n+1), rng.Uint64N(n+1)
 				q.Range = &Range{min(a, b), max(a, b)}
 			}
-			switch rng.IntN(5) {
+			switch rng.IntN(6) {
 			case 0:
 				q.Focus = []*regexp.Regexp{regexp.MustCompile("b|c")}
 			case 1:
 				q.Threads = []uint32{0}
 			case 2:
 				q.Lifetimes = &Interval{500, Unbounded}
+			case 3:
+				q.FreedBy = []uint32{0}
 			}
 			rows, columns := 1+rng.IntN(9), 1+rng.IntN(9)
 			got, err := Generate(t.Context(), s, q, Triangle{Rows: rows, Columns: columns})

@@ -111,6 +111,7 @@ func (q *Query) Key() string {
 	part("processes", q.Processes != nil, q.Processes)
 	part("threads", q.Threads != nil, q.Threads)
 	part("sizes", q.Sizes != nil, q.Sizes)
+	part("freed-by", q.FreedBy != nil, q.FreedBy)
 	part("lifetimes", q.Lifetimes != nil, q.Lifetimes)
 	part("regions", q.Regions != nil, strings.Join(q.Regions, "\x00"))
 	part("modules", q.Modules != nil, strings.Join(q.Modules, "\x00"))

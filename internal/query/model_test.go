@@ -130,6 +130,12 @@ func (m *model) counts(ref uint64) bool {
 		func(g Group) bool { return slices.Contains(m.q.Regions, g.Region) }) {
 		return false
 	}
+	if m.q.FreedBy != nil {
+		d, freed := m.died[ref]
+		if !freed || d.Func == event.FuncUnknown || !slices.Contains(m.q.FreedBy, d.Thread) {
+			return false
+		}
+	}
 	if i := m.q.Lifetimes; i != nil {
 		d, freed := m.died[ref]
 		if !freed {
@@ -354,6 +360,9 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 		q.Lifetimes = &Interval{a, a + rng.Uint64N(30000)}
 	case 1:
 		q.Lifetimes = &Interval{rng.Uint64N(9000), Unbounded}
+	}
+	if rng.IntN(6) == 0 {
+		q.FreedBy = []uint32{uint32(rng.IntN(2))}
 	}
 	if rng.IntN(12) == 0 {
 		q.Regions = []string{"load", "a/b"}[:1+rng.IntN(2)]

@@ -17,6 +17,7 @@ type Query struct {
 	// Which blocks count. A block belongs to the thread that allocated it.
 	Processes []int     // by process id; nil: all
 	Threads   []uint32  // indexes into the recording's threads; nil: all
+	FreedBy   []uint32  // indexes of the threads that freed them; nil: all. A block that was never freed does not count
 	Sizes     *Interval // requested bytes; nil: all
 	// Lifetimes are in ns; nil: all. A block that was never freed matches only an interval without upper bound.
 	Lifetimes *Interval
@@ -126,5 +127,8 @@ func (q *Query) wants(list ...Metric) bool {
 
 // filtersBlocks reports whether the query selects some blocks of a stack and not others.
 func (q *Query) filtersBlocks() bool {
-	return q.Threads != nil || q.Sizes != nil || q.Lifetimes != nil || q.Regions != nil
+	return q.Threads != nil || q.FreedBy != nil || q.Sizes != nil || q.Lifetimes != nil || q.Regions != nil
 }
+
+// filtersEnds reports whether the query selects blocks by how they end.
+func (q *Query) filtersEnds() bool { return q.Lifetimes != nil || q.FreedBy != nil }

@@ -19,7 +19,7 @@ import (
 // Question is a question about a recording, as text. The zero value of each field except From and To restricts nothing.
 type Question struct {
 	From, To         string // moments: "start" and "end" are the whole
-	Threads          []string
+	Threads, FreedBy []string
 	Regions, Modules []string
 	Sizes, Lifetimes string   // ranges
 	Focus            []string // this and the next two are regular expressions
@@ -50,6 +50,9 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 	var err error
 	if out.Threads, err = findThreads(s, q.Threads); err != nil {
 		return nil, wrong("thread", err)
+	}
+	if out.FreedBy, err = findThreads(s, q.FreedBy); err != nil {
+		return nil, wrong("freed-by", err)
 	}
 	if err := s.CheckRegions(q.Regions); err != nil {
 		return nil, wrong("region", err)
@@ -127,7 +130,8 @@ func (q *Question) shape(out *query.Query) error {
 		out.Metrics = append(out.Metrics, m)
 		if m.OfMappings() && !out.MappingsKnown() {
 			return wrong("metric", fmt.Errorf("%s is known of whole recordings, by call stack: it does not go with "+
-				"--from, --to, --thread, --region, --size, --lifetime, or --by thread, size, allocator and region", m))
+				"--from, --to, --thread, --freed-by, --region, --size, --lifetime, or --by thread, size, allocator "+
+				"and region", m))
 		}
 	}
 	return nil

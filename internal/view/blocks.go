@@ -24,7 +24,7 @@ func Blocks(w io.Writer, s *query.Source, b *query.Blocks, order query.BlockOrde
 		what += " after " + a.duration(b.AtTime)
 	}
 	title := map[query.BlockOrder]string{query.Largest: "LARGEST BLOCKS", query.Oldest: "OLDEST BLOCKS",
-		query.Newest: "NEWEST BLOCKS"}[order]
+		query.Newest: "NEWEST BLOCKS", query.ByLocation: "BLOCKS BY ADDRESS"}[order]
 	a.printf("%s  %s\n", a.title(title), a.faint(what))
 	if len(b.List) == 0 {
 		a.printf("  no block of these was allocated before and is live then\n")

@@ -17,7 +17,9 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source", "generations", "sql"}
+var pageNames = []string{
+	"overview", "flame", "table", "tree", "leaks", "source", "generations", "threads", "blocks", "sql",
+}
 
 // sighting is what pages.mjs prints.
 type sighting struct {
@@ -297,7 +299,28 @@ type answer struct {
 	Events       []float64 // before each moment of generations
 	Totals       struct{ Bytes, Allocations float64 }
 	Peak, Leaked struct{ Bytes, Blocks float64 }
+
+	// Of blocks and threads.
+	AtNS   float64 `json:"at_ns"`
+	Blocks []struct {
+		Number, Size float64
+		BornNS       float64 `json:"born_ns"`
+		Thread       thread
+		Call         string
+	}
+	Matrix []struct {
+		Freed *thread `json:"freed_by"`
+		Bytes float64
+	}
 }
+
+// thread is a thread of an answer.
+type thread struct {
+	TID  int
+	Name string
+}
+
+func (t thread) String() string { return fmt.Sprintf("%s %d", t.Name, t.TID) }
 
 type frame struct{ Kind, Function, Module, Offset string }
 
@@ -305,6 +328,7 @@ type row struct {
 	Group struct {
 		Kind, Function, Offset string
 		Stack                  []int
+		Thread                 *thread
 	}
 	Self, Total map[string]float64
 	// Of generations.
@@ -345,7 +369,8 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource, "generations": checkGenerations, "sql": checkSQL,
+	"source": checkSource, "generations": checkGenerations, "threads": checkThreads, "blocks": checkBlocks,
+	"sql": checkSQL,
 }
 
 // checkSQL compares the cells of a result with what the command on the page prints.
@@ -594,6 +619,84 @@ func checkSource(t *testing.T, c commands, v view) {
 	}
 	if counted == 0 {
 		t.Errorf("no line has numbers: %+v", v.Lines)
+	}
+}
+
+// first is the first word of a heading, which names the column.
+func first(column string) string { return strings.Fields(column)[0] }
+
+func checkThreads(t *testing.T, c commands, v view) {
+	if v.Command == "" {
+		kit.Same(t, "there are no events", len(v.Empty), 1)
+		return
+	}
+	a := c.run(t, v.Command)
+	if len(a.Rows) == 0 {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	kit.Same(t, "all", exact(t, v.Count), a.Total["bytes"])
+	freed := map[string]float64{}
+	for _, x := range a.Matrix {
+		if x.Freed != nil {
+			freed[x.Freed.String()] += x.Bytes
+		}
+	}
+	metrics := map[string]string{"allocated": "bytes", "blocks": "allocations", "live": "live", "own": "own-peak",
+		"temporary": "temporary", "depth": "depth"}
+	kit.Same(t, "rows", len(v.Rows), len(a.Rows))
+	for _, shown := range v.Rows {
+		i := slices.IndexFunc(a.Rows, func(r row) bool { return r.Group.Thread.String() == shown.Name })
+		if i < 0 {
+			t.Errorf("the command has no thread %q", shown.Name)
+			continue
+		}
+		for column, text := range shown.Numbers {
+			switch metric, ok := metrics[first(column)]; {
+			case text == "not known":
+				if c.name != "sampled" || metric != "temporary" { // samples do not follow each other
+					t.Errorf("%s: %s is not known", shown.Name, column)
+				}
+			case ok:
+				kit.Same(t, shown.Name+": "+column, exact(t, text), a.Rows[i].Total[metric])
+			case first(column) == "freed":
+				kit.Same(t, shown.Name+": "+column, exact(t, text), freed[shown.Name])
+			}
+		}
+	}
+}
+
+func checkBlocks(t *testing.T, c commands, v view) {
+	if v.Command == "" {
+		kit.Same(t, "there are no events", len(v.Empty), 1)
+		return
+	}
+	a := c.run(t, v.Command)
+	if len(a.Blocks) == 0 {
+		kit.Same(t, "no rows", len(v.Empty), 1)
+		return
+	}
+	kit.Same(t, "all", exact(t, v.Count), a.Total["kept"])
+	if len(v.Rows) == 0 {
+		t.Error("no rows")
+	}
+	for i, shown := range v.Rows {
+		b := a.Blocks[i]
+		if number := fmt.Sprintf("#%.0f", b.Number); !strings.HasPrefix(shown.Name, number+" ") {
+			t.Errorf("row %d is %q, want %s", i, shown.Name, number)
+		}
+		for column, text := range shown.Numbers {
+			switch first(column) {
+			case "size":
+				kit.Same(t, shown.Name+": "+column, exact(t, text), b.Size)
+			case "age":
+				kit.Same(t, shown.Name+": "+column, exact(t, text), a.AtNS-b.BornNS)
+			case "thread":
+				kit.Same(t, shown.Name+": "+column, text, b.Thread.String())
+			case "call":
+				kit.Same(t, shown.Name+": "+column, text, b.Call)
+			}
+		}
 	}
 }
 

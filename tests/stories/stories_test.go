@@ -24,6 +24,8 @@ func TestMain(m *testing.M) { kit.Main(m) }
 // found is what a story ends with.
 type found struct {
 	Function, Place, Thread, Sentence, Line, Share, Text, Mapper, Link string
+	Freer                                                              string
+	Bytes                                                              int64
 	Parts                                                              map[string]string
 	Views                                                              []string
 	Clicks                                                             int
@@ -41,6 +43,12 @@ type recorded struct {
 // record has a program do what a number decides, and records it under a name that tells nothing.
 func record(t *testing.T, source string, args ...string) recorded {
 	t.Helper()
+	return recordWith(t, nil, source, args...)
+}
+
+// recordWith is record with flags of heaptap run.
+func recordWith(t *testing.T, flags []string, source string, args ...string) recorded {
+	t.Helper()
 	file, err := filepath.Abs(filepath.Join("src", source+".cc"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +57,8 @@ func record(t *testing.T, source string, args ...string) recorded {
 	r := recorded{path: filepath.Join(t.TempDir(), "run.htap"), right: make(map[string][]string), file: file}
 	seed := fmt.Sprint(rand.IntN(12))
 	t.Logf("%s %s %v", source, seed, args)
-	out := kit.Heaptap(t, append([]string{"run", "-q", "-o", r.path, "--", program, seed}, args...)...)
+	call := append([]string{"run", "-q", "-o", r.path}, flags...)
+	out := kit.Heaptap(t, append(append(call, "--", program, seed), args...)...)
 	for line := range strings.Lines(out) {
 		if words := strings.Fields(line); len(words) > 1 {
 			r.right[words[0]] = words[1:]

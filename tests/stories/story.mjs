@@ -49,7 +49,7 @@ class Reader {
     const link = this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name });
     if (!byKeyboard) return this.choose(link);
     this.clicks++;
-    await this.page.keyboard.press((await this.text(link)).slice(-1));
+    await this.page.keyboard.press((await this.text(link)).slice(-1).toLowerCase()); // keys are labelled in capitals
   }
 
   /** The section of the overview with a heading. */
@@ -70,6 +70,56 @@ class Reader {
     await this.page.waitForFunction(
       () => !document.querySelector("[aria-busy=true]") && !document.body.innerText.includes("asking …"),
     );
+  }
+
+  /** Chooses a cell of a table that is one stop of the tab key: arrows lead to the others. */
+  async chooseInTable(table, cell) {
+    if (!byKeyboard) return this.choose(cell);
+    await this.focus(table.locator("a[tabindex='0']"));
+    const place = async (one) => (await one.getAttribute("data-cell")).split(" ").map(Number);
+    const [row, column] = await place(cell);
+    for (let i = 0; i < 100; i++) {
+      const [r, c] = await place(this.page.locator(":focus"));
+      if (r === row && c === column) break;
+      // There may be nothing in a direction.
+      const along = c < column ? "ArrowRight" : "ArrowLeft";
+      const down = r < row ? "ArrowDown" : "ArrowUp";
+      for (const key of [...(r === row ? [] : [down]), ...(c === column ? [] : [along])]) {
+        await this.page.keyboard.press(key);
+        const [nr, nc] = await place(this.page.locator(":focus"));
+        if (nr !== r || nc !== c) break;
+      }
+    }
+    this.clicks++;
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Opens a row of a table of rows. */
+  async openRow(row) {
+    if (!byKeyboard) return this.choose(row);
+    const grid = this.page.getByRole("treegrid");
+    await this.focus(grid);
+    await this.page.keyboard.press("Home");
+    const at = Number(await row.getAttribute("aria-rowindex"));
+    for (let i = 2; i < at; i++) await this.page.keyboard.press("ArrowDown");
+    this.clicks++;
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Chooses the innermost frame of own code in the flame graph, along the widest ones, and returns what it says. */
+  async widest(tree) {
+    this.clicks++;
+    await this.focus(tree);
+    let said = "";
+    for (let i = 0; i < 40; i++) {
+      const now = await tree.getByRole("treeitem", { selected: true }).last().getAttribute("aria-label");
+      if (now === said) break;
+      said = now;
+      await this.page.keyboard.press("ArrowDown");
+    }
+    await this.page.keyboard.press("Space");
+    await this.settled();
+    return said;
   }
 
   /** Who is explained at the right side, and where it is. */
@@ -127,6 +177,47 @@ const stories = {
     await r.choose(mapped.getByRole("link", { name: /\.\w+:/ }).first()); // its source line
     found.line = await r.text(r.main.locator("[aria-selected=true]").last());
     return found;
+  },
+
+  /** Which thread's blocks does another one free, and which call stack allocated them? */
+  async freed(r) {
+    await r.turnTo("Threads");
+    const table = r.main.getByRole("table", { name: "allocated by, freed by" });
+    await table.waitFor();
+    await r.settled();
+    // The largest cell whose row and column are different threads.
+    const cells = [];
+    for (const cell of await table.getByRole("link").all()) {
+      const label = await cell.getAttribute("aria-label");
+      const [, from, to, bytes] = /^(.+) to (.+): .*\(([\d,]+) bytes/.exec(label) ?? [];
+      if (from !== undefined && from !== to) cells.push({ cell, from, to, bytes: Number(bytes.replaceAll(",", "")) });
+    }
+    cells.sort((a, b) => b.bytes - a.bytes);
+    const { cell, from, to, bytes } = cells[0];
+    await r.chooseInTable(table, cell);
+    const tree = r.main.getByRole("tree");
+    await tree.waitFor();
+    await r.settled();
+    const share = await r.widest(tree);
+    return { thread: from, freer: to, text: share, bytes, ...(await r.picked()) };
+  },
+
+  /** Where was the oldest block freed? */
+  async oldest(r) {
+    await r.turnTo("Blocks");
+    await r.main.getByRole("row").nth(1).waitFor();
+    await r.choose(r.main.getByRole("button", { name: "oldest" }));
+    await r.settled();
+    const row = r.main.getByRole("row").filter({ hasText: / (?!main)[a-z]\w*\(/ }).first();
+    const text = await r.text(row);
+    await r.openRow(row);
+    const life = r.main.getByRole("region", { name: /^what became of block/ });
+    await life.getByRole("heading", { name: /^Freed at/ }).waitFor();
+    const stack = life.getByRole("list", { name: "call stack, freed" }).getByRole("listitem").first();
+    const [name] = (await r.text(stack)).split(/\s/);
+    await r.choose(stack.getByRole("link"));
+    const line = await r.text(r.main.locator("[aria-selected=true]").last());
+    return { text, function: name, line };
   },
 
   /** What does each repeat of a click leave behind? */

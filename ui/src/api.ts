@@ -64,6 +64,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -77,6 +78,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -100,6 +102,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -123,6 +126,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -140,6 +144,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -171,6 +176,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -185,6 +191,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -199,6 +206,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -215,6 +223,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -231,6 +240,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -246,6 +256,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -272,6 +283,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -291,6 +303,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
@@ -309,6 +322,7 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;

@@ -176,6 +176,7 @@ static void warn_of_recorder_settings(void)
 					    "FROM",
 					    "TO",
 					    "THREAD",
+					    "FREED_BY",
 					    "REGION",
 					    "MODULE",
 					    "SIZE",

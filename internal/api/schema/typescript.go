@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/api"
@@ -34,7 +35,11 @@ func TypeScript() []byte {
 		}
 		fmt.Fprintf(&parameters, "  %s: {\n", q.Name)
 		for _, name := range q.Parameters {
-			fmt.Fprintf(&parameters, "    %s?: %s;\n", name, parameterType(q.Parameter(name)))
+			key := name
+			if strings.Contains(name, "-") {
+				key = strconv.Quote(name)
+			}
+			fmt.Fprintf(&parameters, "    %s?: %s;\n", key, parameterType(q.Parameter(name)))
 		}
 		parameters.WriteString("  };\n")
 	}

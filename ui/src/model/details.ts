@@ -76,7 +76,7 @@ export const slow: readonly MetricName[] = ["leaked", "leaked-blocks", "live-blo
 /** Whether all metrics are there at once: nothing selects events or blocks. */
 export function isWhole(filters: Filters, at?: string): boolean {
   const { from, to, thread, region, size, lifetime } = filters;
-  return [from, to, thread, region, size, lifetime, at].every((value) => value === undefined);
+  return [from, to, thread, filters["freed-by"], region, size, lifetime, at].every((value) => value === undefined);
 }
 
 /** What is stored of the whole run: it is asked for where nothing selects blocks. */

@@ -7,7 +7,7 @@ import { timeText, type Span } from "./time.ts";
 
 export type Filters = Pick<
   Parameters["tree"],
-  "from" | "to" | "thread" | "region" | "module" | "size" | "lifetime" | "focus" | "ignore" | "hide"
+  "from" | "to" | "thread" | "freed-by" | "region" | "module" | "size" | "lifetime" | "focus" | "ignore" | "hide"
 >;
 
 /**
@@ -20,7 +20,7 @@ export function filtersOf(place: Place, brush?: Span): Filters {
   const to = brush ? timeText(brush.end) : place.to;
   if (from !== undefined) filters.from = from;
   if (to !== undefined) filters.to = to;
-  for (const name of ["thread", "region", "module", "focus", "ignore", "hide"] as const) {
+  for (const name of ["thread", "freed-by", "region", "module", "focus", "ignore", "hide"] as const) {
     if (place[name].length > 0) filters[name] = [...place[name]];
   }
   for (const name of ["size", "lifetime"] as const) {
@@ -76,6 +76,9 @@ export interface Word {
 /** Pages that show call trees: what changes one has no effect elsewhere. */
 export const treePages: readonly Place["page"][] = ["flame", "tree"];
 
+/** Filters that may be given several times. */
+const lists = ["thread", "freed-by", "region", "module", "focus", "ignore", "hide", "collapse"] as const;
+
 /** All filters in force, in the order in which they are listed. */
 export function words(place: Place, clock: Clock): Word[] {
   const found: Word[] = [];
@@ -92,12 +95,13 @@ export function words(place: Place, clock: Clock): Word[] {
   if (place.at !== undefined) {
     add("live at", clock.text(place.at), { ...place, at: undefined });
   }
-  for (const name of ["thread", "region", "module", "focus", "ignore", "hide", "collapse"] as const) {
+  for (const name of lists) {
     place[name].forEach((text, i) => {
       const without = { ...place, [name]: place[name].filter((_, n) => n !== i) };
       const edit = name === "collapse" ? parseEdit(text) : undefined;
-      const { kind, value } = edit ? wordsOf(edit) : { kind: name, value: readable(text) };
-      add(kind, value, without, name === "collapse" && noTree);
+      const kind = name === "freed-by" ? "freed by" : name;
+      const { kind: title, value } = edit ? wordsOf(edit) : { kind, value: readable(text) };
+      add(title, value, without, name === "collapse" && noTree);
     });
   }
   for (const name of ["size", "lifetime"] as const) {

@@ -47,6 +47,8 @@ export const frameActions: readonly Action[] = [
   { id: "page.leaks", keys: ["5"], title: "Leaks", section: "Pages" },
   { id: "page.source", keys: ["6"], title: "Source", section: "Pages" },
   { id: "page.generations", keys: ["7"], title: "Generations", section: "Pages" },
+  { id: "page.threads", keys: ["0"], title: "Threads", section: "Pages" },
+  { id: "page.blocks", keys: ["b"], title: "Blocks", section: "Pages" },
   { id: "page.sql", keys: ["q"], title: "SQL", section: "Pages" },
   { id: "page.recordings", keys: [], title: "All recordings", section: "Pages" },
   { id: "files.open", keys: [], title: "Open a file of another tool", section: "Files" },

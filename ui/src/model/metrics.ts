@@ -156,9 +156,9 @@ export function hindrance(place: Place, name: string): Hindrance | undefined {
     words.push("the range of time");
     Object.assign(without, { from: undefined, to: undefined });
   }
-  for (const kind of ["thread", "region"] as const) {
+  for (const kind of ["thread", "freed-by", "region"] as const) {
     if (place[kind].length === 0) continue;
-    words.push(`the filter by ${kind}`);
+    words.push(kind === "freed-by" ? "the filter by who freed" : `the filter by ${kind}`);
     without[kind] = [];
   }
   for (const kind of ["size", "lifetime"] as const) {

@@ -2,7 +2,9 @@
 // line, so that a view, a URL and a command are one thing. The address never holds the token.
 
 /** The pages, in the order of their keys. */
-export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "generations", "sql"] as const;
+export const pageNames = [
+  "overview", "flame", "table", "tree", "leaks", "source", "generations", "threads", "blocks", "sql",
+] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Values of one text. Undefined: the default of the question. */
@@ -26,6 +28,8 @@ const texts = [
   "order",
   "file",
   "line",
+  "block", // the number of the allocation of the block that is explained
+  "address", // the one that blocks shall hold
   "rows", // of generations
   "columns",
   "sql", // the question of the page SQL
@@ -35,6 +39,7 @@ const texts = [
 const lists = [
   "metric",
   "thread",
+  "freed-by",
   "region",
   "module",
   "focus",

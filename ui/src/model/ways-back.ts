@@ -8,12 +8,12 @@ export interface Way {
 }
 
 const filters = {
-  thread: [], region: [], module: [], focus: [], ignore: [], hide: [], collapse: [], below: [],
+  thread: [], "freed-by": [], region: [], module: [], focus: [], ignore: [], hide: [], collapse: [], below: [],
   size: undefined, lifetime: undefined,
 };
 
 /** Pages whose metric is not chosen at the top. */
-const withoutMetric: readonly Place["page"][] = ["overview", "leaks", "generations"];
+const withoutMetric: readonly Place["page"][] = ["overview", "leaks", "generations", "threads", "blocks"];
 
 /** The ways back that apply to a place. */
 export function waysBack(place: Place): Way[] {

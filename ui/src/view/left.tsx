@@ -72,6 +72,7 @@ const kinds = [
   { name: "focus", hint: "a function, file or module (a regular expression)" },
   { name: "ignore", hint: "a function, file or module (a regular expression)" },
   { name: "thread", hint: "a thread's id or name: worker-*" },
+  { name: "freed-by", hint: "the id or name of the thread that freed: worker-*" },
   { name: "region", hint: "a region's name: load/*" },
   { name: "module", hint: "a file: libc.so.6" },
   { name: "size", hint: "100..4k, ..16, 1M.." },

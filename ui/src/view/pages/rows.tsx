@@ -365,7 +365,8 @@ export function useQuickPart<Q extends QuestionName, T>(
   // It is asked first: the server has few workers.
   const first = usePart(app, `${name}-quick`, (selected) => {
     const { place } = selected;
-    const needsEvents = place.thread.length + place.region.length > 0 || place.size || place.lifetime;
+    const listed = place.thread.length + place["freed-by"].length + place.region.length > 0;
+    const needsEvents = listed || place.size || place.lifetime;
     const range = place.from !== undefined || place.to !== undefined;
     return selected.rough || needsEvents || !range ? undefined : taskOf(selected.recording, questionOf(selected, true));
   });

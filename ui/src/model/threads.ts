@@ -1,0 +1,258 @@
+// What each thread allocated, who freed it, and how deep the threads' stacks became.
+import type { StackTimeline, Threads, Timeline } from "../api.ts";
+import { StackGroups, threadAt, threadText, type ThreadName } from "./blocks.ts";
+import { groupsOf, type Frame, type Group } from "./group.ts";
+
+/** So many threads have rows and columns of their own; the others are summed. */
+export const mostThreads = 64;
+
+/** What a thread did; the sum of several, if they have no rows of their own. NaN: not known. */
+export interface ThreadRow {
+  group: Group | undefined;
+  /** Undefined: the other threads together. */
+  thread: ThreadName | undefined;
+  allocations: number;
+  bytes: number;
+  /** Bytes per second of the range. */
+  rate: number;
+  /** Live at the end of the range. */
+  live: number;
+  ownPeak: number;
+  temporary: number;
+  /** Bytes of the blocks that it freed, whoever allocated them. */
+  freed: number;
+  depth: number;
+}
+
+/** What was allocated through one function. */
+export interface CallRow {
+  name: string;
+  allocations: number;
+  bytes: number;
+  live: number;
+  temporary: number;
+}
+
+/** How deep the stack of a thread became. */
+export interface StackDepth {
+  thread: ThreadName;
+  deepest: number;
+  atNs: number;
+  /** NaN: not known. */
+  touched: number;
+  size: number;
+  /** Leaf first. */
+  frames: readonly Frame[];
+}
+
+export interface ThreadAnswer {
+  rows: readonly ThreadRow[];
+  /** Threads without a row of their own. */
+  others: number;
+  calls: readonly CallRow[];
+  heat: Heat;
+  stacks: readonly StackDepth[];
+  /** The length of the range. */
+  spanNs: number;
+  total: Readonly<Record<string, number>>;
+  missing: string | undefined;
+}
+
+export function threadsOf(answer: Threads): ThreadAnswer {
+  const { rows, more, total, range, frames } = answer;
+  const seconds = range.span_ns / 1e9;
+  const heat = heatOf(answer, mostThreads);
+  const groups = groupsOf(rows.group, frames);
+  const { row: threadRow, of: threads } = rows.group.thread;
+  const value = (name: string, i: number) => rows.total[name]?.[i] ?? NaN;
+  const list: ThreadRow[] = groups.map((group, i) => {
+    const thread = threadAt(threads, threadRow[i] ?? -1);
+    return {
+      group, thread,
+      allocations: value("allocations", i),
+      bytes: value("bytes", i),
+      rate: seconds > 0 ? value("bytes", i) / seconds : NaN,
+      live: value("live", i),
+      ownPeak: value("own-peak", i),
+      temporary: value("temporary", i),
+      freed: heat.freedBy.get(thread.index) ?? 0,
+      depth: value("depth", i),
+    };
+  });
+  const whole = Object.fromEntries(Object.entries(total).map(([name, of]) => [name, of ?? NaN]));
+  if (more > 0) {
+    const rest = (name: string, own: (row: ThreadRow) => number) =>
+      (whole[name] ?? NaN) - list.reduce((sum, row) => sum + own(row), 0);
+    const bytes = rest("bytes", (row) => row.bytes);
+    const all = [...heat.freedBy.values()].reduce((sum, freed) => sum + freed, 0);
+    list.push({
+      group: undefined, thread: undefined, bytes,
+      allocations: rest("allocations", (row) => row.allocations),
+      rate: seconds > 0 ? bytes / seconds : NaN,
+      live: rest("live", (row) => row.live),
+      ownPeak: NaN, // each at a time of its own
+      temporary: rest("temporary", (row) => row.temporary),
+      freed: all - list.reduce((sum, { freed }) => sum + freed, 0),
+      depth: NaN,
+    });
+  }
+  return {
+    rows: list, others: more, heat, calls: callsOf(answer), stacks: stacksOf(answer),
+    spanNs: range.span_ns, total: whole, missing: answer.missing,
+  };
+}
+
+function callsOf({ calls, frames }: Threads): CallRow[] {
+  const value = (name: string, i: number) => calls.total[name]?.[i] ?? NaN;
+  return groupsOf(calls.group, frames).map(({ name }, i) => ({
+    name,
+    allocations: value("allocations", i),
+    bytes: value("bytes", i),
+    live: value("live", i),
+    temporary: value("temporary", i),
+  }));
+}
+
+/** The stacks of the threads, deepest first. */
+function stacksOf({ stack_memory: memory, frames }: Threads): StackDepth[] {
+  const stacks = new StackGroups(memory.frames, frames);
+  const list = Array.from({ length: memory.rows }, (_, i): StackDepth => ({
+    thread: threadAt(memory.thread, i),
+    deepest: memory.deepest_bytes[i] ?? 0,
+    atNs: memory.deepest_ns[i] ?? 0,
+    touched: memory.touched_bytes[i] ?? NaN,
+    size: memory.size_bytes[i] ?? NaN,
+    frames: stacks.at(i).stack,
+  }));
+  return list.sort((a, b) => b.deepest - a.deepest);
+}
+
+/** A row or a column of the table of who freed what. */
+export interface Side {
+  key: string;
+  /** Undefined: several threads together, or nobody that was seen. */
+  thread: ThreadName | undefined;
+  name: string;
+  bytes: number;
+  blocks: number;
+}
+
+/** What went from one thread to another. */
+export interface HeatCell {
+  bytes: number;
+  blocks: number;
+}
+
+/** Which threads freed what which threads allocated. */
+export interface Heat {
+  /** Who allocated, most bytes first. */
+  allocated: readonly Side[];
+  /** Who freed. */
+  freed: readonly Side[];
+  at: (allocated: Side, freed: Side) => HeatCell | undefined;
+  /** The largest cell. */
+  most: number;
+  /** Bytes by the index of the thread that freed them. */
+  freedBy: ReadonlyMap<number, number>;
+}
+
+const rest = "rest";
+const nobody = "nobody";
+
+/** @param most so many threads have a row or a column; the others share one */
+export function heatOf({ matrix }: Pick<Threads, "matrix">, most: number): Heat {
+  const { allocated_by: by, freed_by: freers, blocks, bytes } = matrix;
+  const sides = [new Map<string, Side>(), new Map<string, Side>()] as const;
+  const add = (side: Map<string, Side>, thread: ThreadName | undefined, i: number) => {
+    const key = thread ? String(thread.index) : nobody;
+    const name = thread ? threadText(thread) : "nobody that was seen";
+    const at = side.get(key) ?? { key, thread, name, bytes: 0, blocks: 0 };
+    at.bytes += bytes[i] ?? 0;
+    at.blocks += blocks[i] ?? 0;
+    side.set(key, at);
+    return key;
+  };
+  const ways = Array.from({ length: matrix.rows }, (_, i) => {
+    const freer = freers.row[i] ?? -1;
+    return [
+      add(sides[0], threadAt(by, i), i),
+      add(sides[1], freer < 0 ? undefined : threadAt(freers.of, freer), i),
+    ] as const;
+  });
+  const freedBy = new Map<number, number>();
+  for (const { thread, bytes: sum } of sides[1].values()) if (thread) freedBy.set(thread.index, sum);
+  const [allocated, freed] = [topOf(sides[0], most), topOf(sides[1], most)];
+  const cells = new Map<string, HeatCell>();
+  let largest = 0;
+  ways.forEach(([from, to], i) => {
+    const key = `${allocated.has(from) ? from : rest} ${freed.has(to) ? to : rest}`;
+    const cell = cells.get(key) ?? { bytes: 0, blocks: 0 };
+    cell.bytes += bytes[i] ?? 0;
+    cell.blocks += blocks[i] ?? 0;
+    cells.set(key, cell);
+    if (cell.bytes > largest) largest = cell.bytes;
+  });
+  return {
+    allocated: [...allocated.values()], freed: [...freed.values()], most: largest, freedBy,
+    at: (from, to) => cells.get(`${from.key} ${to.key}`),
+  };
+}
+
+/** The largest of one side, by key; the others as one. */
+function topOf(side: ReadonlyMap<string, Side>, most: number): Map<string, Side> {
+  const byName = (a: Side, b: Side) => a.name.localeCompare(b.name, undefined, { numeric: true });
+  const sorted = [...side.values()].sort((a, b) => b.bytes - a.bytes || byName(a, b));
+  const [first, others] = [sorted.slice(0, most), sorted.slice(most)];
+  const found = new Map(first.map((one) => [one.key, one]));
+  if (others.length > 0) {
+    found.set(rest, {
+      key: rest, thread: undefined, name: `${others.length} others`,
+      bytes: others.reduce((sum, { bytes }) => sum + bytes, 0),
+      blocks: others.reduce((sum, { blocks }) => sum + blocks, 0),
+    });
+  }
+  return found;
+}
+
+/** How a thread's stack grew. */
+export interface StackCurve {
+  thread: ThreadName;
+  /** How deep it was at most, up to each time. NaN: not known. */
+  deepest: Float64Array;
+}
+
+export interface StackCurves {
+  times: Float64Array;
+  threads: readonly StackCurve[];
+  /** Threads that were not sent. */
+  more: number;
+  /** The deepest of all. */
+  most: number;
+}
+
+export function stackCurvesOf(answer: Timeline | StackTimeline): StackCurves {
+  if (!("threads" in answer)) throw new TypeError("this timeline has no stacks");
+  const { times_ns: times, threads: columns, more } = answer;
+  const { deepest_bytes: lists } = columns;
+  const threads = Array.from({ length: columns.rows }, (_, i): StackCurve => ({
+    thread: threadAt(columns.thread, i),
+    deepest: lists.of.slice(lists.start(i), lists.end(i)),
+  }));
+  const most = threads.reduce((max, { deepest }) => deepest.reduce((a, b) => (b > a ? b : a), max), 0);
+  return { times, threads, more, most };
+}
+
+/** A curve of steps as the path of a picture of 100 x 100; empty if there is nothing to draw. */
+export function stepPath(times: Float64Array, values: Float64Array, most: number): string {
+  const [begin = 0, end = 0] = [times[0], times.at(-1)];
+  if (values.length < 2 || times.length !== values.length || !(most > 0) || end <= begin) return "";
+  let path = "";
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? NaN;
+    if (Number.isNaN(value)) continue;
+    const x = ((100 * ((times[i] ?? 0) - begin)) / (end - begin)).toFixed(2);
+    const y = (100 - (100 * value) / most).toFixed(2);
+    path += path === "" ? `M${x} ${y}` : `H${x}V${y}`;
+  }
+  return path.includes("H") ? path : "";
+}
