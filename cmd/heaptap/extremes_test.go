@@ -34,8 +34,9 @@ var extremeCommands = map[string][]string{
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
 		"--from 50% --focus . --metric kept-blocks FILE"},
-	"globals":    {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
-	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
+	"globals": {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
+	"hist": {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE",
+		"--heat time,lifetime,reallocs FILE", "--heat time,lifetime,reallocs --json --lifetime never FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
 	"log":        {"FILE", "--json FILE"},
 	"memory":     {"FILE", "--json FILE", "--limit 0 --exact FILE", "--at 50% FILE"},
