@@ -805,11 +805,18 @@ export interface HeatClassColumns {
 }
 
 export interface HeatMap {
-  down: HeatClassColumns;
+  down: HeatRowColumns;
   across: HeatClassColumns;
-  counts: Numbers[];
-  bytes: Numbers[];
-  in_place?: Numbers[];
+}
+
+export interface HeatRowColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  never: Flags;
+  counts: Lists<Numbers>;
+  bytes: Lists<Numbers>;
+  in_place: Lists<Numbers>;
 }
 
 export interface Hist {

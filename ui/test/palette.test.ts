@@ -11,7 +11,8 @@ test("without a text, pages and actions are offered; with one, the kind of the b
   const known = [...actionItems(frameActions), ...marks];
   const shown = (typed: string) =>
     groups(typed, known, functions).map(({ title, items }) => `${title} ${items.length}`);
-  assert.deepEqual(shown(" "), ["Pages 7", "Actions 8", "Marks 12"]);
+  const pages = frameActions.filter(({ section }) => section === "Pages").length;
+  assert.deepEqual(shown(" "), [`Pages ${pages}`, "Actions 8", "Marks 12"]);
   const [first] = groups("session", known, functions);
   assert.equal(first?.title, "Functions");
   assert.deepEqual(first?.items[0]?.item.id, "Session::create");

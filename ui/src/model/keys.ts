@@ -46,6 +46,7 @@ export const frameActions: readonly Action[] = [
   { id: "page.tree", keys: ["4"], title: "Tree", section: "Pages" },
   { id: "page.leaks", keys: ["5"], title: "Leaks", section: "Pages" },
   { id: "page.source", keys: ["6"], title: "Source", section: "Pages" },
+  { id: "page.sizes", keys: ["9"], title: "Sizes", section: "Pages" },
   { id: "page.recordings", keys: [], title: "All recordings", section: "Pages" },
   { id: "files.open", keys: [], title: "Open a file of another tool", section: "Files" },
   { id: "find.anything", keys: ["Ctrl+K"], title: "Find an action, page, function, file or mark", section: "Find" },

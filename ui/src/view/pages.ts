@@ -21,4 +21,5 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   tree: { title: "Tree", load: async () => (await import("./pages/tree.tsx")).Tree, metric: "peak" },
   leaks: { title: "Leaks", load: async () => (await import("./pages/leaks.tsx")).Leaks },
   source: { title: "Source", load: async () => (await import("./pages/source.tsx")).Source, metric: "peak" },
+  sizes: { title: "Sizes", load: async () => (await import("./pages/sizes.tsx")).Sizes },
 };
