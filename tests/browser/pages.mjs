@@ -9,7 +9,7 @@ import { settled, signIn } from "./app.mjs";
 
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
-const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6" };
+const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", sizes: "9" };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
@@ -81,6 +81,15 @@ function look() {
     line: Number(row.id.slice("line-".length)),
     numbers: all(".numbers > span:first-child", row).map((one) => one.title),
   }));
+  const bars = all("table.bars tbody tr").map((row) => ({
+    of: row.closest("section").className,
+    name: text(row.querySelector("th")),
+    numbers: all("td.number", row).map(hint),
+  }));
+  const cells = all("[role=grid]").map((grid) => ({
+    of: grid.ariaLabel,
+    cell: grid.querySelector("[role=gridcell]").ariaLabel,
+  }));
   return {
     text: document.querySelector("main").innerText,
     command: text(document.querySelector(".bottom .command")),
@@ -89,7 +98,7 @@ function look() {
     empty: all("main .state:not([role])").map(text),
     warnings: all(".warnings li").map(text),
     count: document.querySelector("main .count")?.title ?? "",
-    figures, most, rows, lines,
+    figures, most, rows, lines, bars, cells,
     wide: document.documentElement.scrollWidth - innerWidth,
   };
 }
@@ -149,7 +158,7 @@ async function pressAll(page, query) {
   );
   await page.keyboard.press("Escape");
   const single = [...new Set(chords.filter(({ length }) => length === 1).flat())].filter(
-    (key) => /^[!-~]$/.test(key) && !/[1-6]/.test(key),
+    (key) => /^[!-~]$/.test(key) && !/\d/.test(key),
   );
   const others = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Home", "End", "PageDown", "Escape"];
   for (const key of [...single, ...others]) {

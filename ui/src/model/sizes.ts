@@ -3,7 +3,6 @@
 import type { HeatClassColumns, HeatMap as HeatAnswer, Hist } from "../api.ts";
 import type { Lists, Numbers } from "../columns.ts";
 import type { Clock } from "./clock.ts";
-import { byteLabel } from "./scale.ts";
 import { count, duration, exactSize, percent, plural, shortCount, size } from "./format.ts";
 import type { Place } from "./place.ts";
 import { timeText } from "./time.ts";
@@ -234,6 +233,15 @@ export function sizeName({ min, max }: Pick<Class, "min" | "max">): string {
   const unit = high.split(" ")[1] ?? "";
   return `${low.endsWith(` ${unit}`) ? low.slice(0, -unit.length - 1) : low} to <${high}`;
 }
+
+/** A power of two as a size: 16 B, 4 KiB. */
+function byteLabel(bytes: number): string {
+  let [n, unit] = [bytes, 0];
+  for (; n >= 1024 && unit < units.length - 1; unit++) n /= 1024;
+  return `${n} ${units[unit] ?? ""}`;
+}
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 /** Where a class of sizes begins, for an axis. */
 function startName({ min }: Class): string {

@@ -132,7 +132,7 @@ export function saveRows(name: string, data: GridData, say: (text: string) => vo
 }
 
 /** Saves text as a file. */
-export function save(name: string, type: string, text: string): void {
+function save(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;

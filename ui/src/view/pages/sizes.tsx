@@ -31,7 +31,6 @@ import {
   type SizeMetric,
   type Sizes as SizesAnswer,
 } from "../../model/sizes.ts";
-import { csvRows } from "../../model/table.ts";
 import { timeText } from "../../model/time.ts";
 import type { Question } from "../../net/ask.ts";
 import { Bone } from "../figures.tsx";
@@ -39,7 +38,7 @@ import { Answered, useActions, useMainPart } from "../part.tsx";
 import { HeatMap } from "../parts/heat.tsx";
 import { PlaceLink } from "../place-link.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
-import { Nothing, save } from "./rows.tsx";
+import { WaysBack } from "../ways-back.tsx";
 
 const mostExact = 20;
 
@@ -102,12 +101,12 @@ function Distributions({ app, answer, about }: { app: App; answer: SizesAnswer; 
     const lines = rows.map((row) =>
       [row.min, row.max, row.allocations, row.bytes, row.live, row.liveBlocks, row.slack].map(String),
     );
-    save("heaptap-sizes.csv", "text/csv", csvRows([head, ...lines]));
+    save([head, ...lines]);
   };
   useActions(app, { "rows.csv": saveCsv });
   // What the last click on a cell replaced: its second click leads back, though the cells are others by then.
   const last = useRef<{ heat: Heat["kind"]; choice: Choice; before: Choice } | undefined>(undefined);
-  if (answer.allocations === 0 && answer.deallocations === 0) return <Nothing app={app} />;
+  if (answer.allocations === 0 && answer.deallocations === 0) return <Nothing app={app} about={about} />;
 
   const choose = (choice: Choice) => app.change(toggled(app.place.value, choice));
   const chooseCell = (heat: Heat, { down, across }: Cell) => {
@@ -186,6 +185,34 @@ function Distributions({ app, answer, about }: { app: App; answer: SizesAnswer; 
       ))}
     </>
   );
+}
+
+/** Why there is nothing to show, and what would change that. */
+function Nothing({ app, about }: { app: App; about: About | undefined }) {
+  const whole = app.report.shown.value?.value.recording.complete ?? true;
+  if (about?.events === 0) {
+    return whole ? (
+      <EmptyBox why="The program allocated nothing while it was recorded." command="heaptap run ./program" />
+    ) : (
+      <EmptyBox why="What is intact of this recording has no events of blocks." command="heaptap verify FILE" />
+    );
+  }
+  return (
+    <EmptyBox why="No block was allocated or freed in the selection.">
+      <WaysBack app={app} />
+    </EmptyBox>
+  );
+}
+
+/** Saves numbers as comma-separated values. */
+function save(rows: string[][]): void {
+  const text = rows.map((row) => `${row.join(",")}\r\n`).join("");
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "heaptap-sizes.csv";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 const metricTitles: Readonly<Record<SizeMetric, string>> = {

@@ -17,7 +17,6 @@ import {
   type HeatWords,
 } from "../../model/sizes.ts";
 import { themeChanges } from "../theme.tsx";
-import { paletteOf } from "../timeline-draw.ts";
 
 export interface HeatMapProps {
   heat: Heat;
@@ -199,10 +198,19 @@ function draw(
   canvas.height = Math.round(height * ratio);
   const c = canvas.getContext("2d");
   if (!c) return;
-  const palette = paletteOf(element);
+  const style = getComputedStyle(element);
+  const probe = element.appendChild(document.createElement("i"));
+  probe.style.setProperty("forced-color-adjust", "none");
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`; // a canvas knows no variables
+    return getComputedStyle(probe).color;
+  };
+  const palette = { text: colour("text"), quiet: colour("quiet"), line: colour("line"), live: colour("live"),
+    accent: colour("accent") };
+  probe.remove();
   const { left, cell } = gridOf(width, heat);
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.font = palette.font;
+  c.font = `12px ${style.fontFamily}`;
   c.textBaseline = "middle";
   c.direction = "ltr";
   // Cells touch if they are too narrow for a gap.
