@@ -15,12 +15,18 @@ var heatShades = []rune("▁▂▃▄▅▆▇█")
 // heatColours are the terminal's colours of them: from blue over green and yellow to red.
 var heatColours = []string{"34", "34", "36", "36", "32", "33", "33", "31"}
 
-// Widths of a heat map.
-const (
-	heatName  = 22
-	heatCount = 9
-	heatBytes = 10
-)
+// heatWidths are those of the columns before the cells: the least ones, or what the texts need.
+type heatWidths struct{ name, count, bytes int }
+
+func (h *histText) heatWidths(t *query.Heat, s *heatStyle, total query.HeatCell) heatWidths {
+	w := heatWidths{22, max(9, runes(h.short(total.Count))+2), max(10, runes(h.size(total.Bytes))+2)}
+	for _, c := range t.Down {
+		w.name = max(w.name, runes(s.name(c))+1)
+	}
+	return w
+}
+
+const heatShare = 7 // of the column of shares
 
 // heatStyle is what distinguishes one heat map from another.
 type heatStyle struct {
@@ -36,8 +42,8 @@ func (h *histText) heat(part string) {
 	switch part {
 	case HeatPart(query.HeatTime):
 		t := h.SizesByTime()
-		h.heatMap(t, &heatStyle{"SIZES BY TIME", humanize.Plural(t.Total().Count, "allocation"), "size", "time", "bytes",
-			size, func(c query.HeatClass) string { return h.time(c.Low) }})
+		h.heatMap(t, &heatStyle{"SIZES BY TIME", humanize.Plural(t.Total().Count, "allocation"), "size", "time",
+			"bytes", size, func(c query.HeatClass) string { return h.time(c.Low) }})
 	case HeatPart(query.HeatLifetime):
 		t := h.LifetimesBySize()
 		age := func(c query.HeatClass) string {
@@ -65,7 +71,10 @@ func (h *histText) heatMap(t *query.Heat, s *heatStyle) {
 		return
 	}
 	least, most := ^uint64(0), uint64(0)
-	cells, merged := h.fittingCells(t)
+	widths := h.heatWidths(t, s, total)
+	before := widths.name + widths.count + heatShare + widths.bytes + 2
+	room := max(h.Width-2-before, 20)
+	cells, merged := fittingCells(t, room)
 	for _, row := range cells {
 		for _, c := range row {
 			if c.Count > 0 {
@@ -73,26 +82,20 @@ func (h *histText) heatMap(t *query.Heat, s *heatStyle) {
 			}
 		}
 	}
-	room := h.heatRoom()
 	wide := 1
 	for wide < 3 && len(cells[0])*(wide+1) <= room {
 		wide++
 	}
-	before := strings.Repeat(" ", heatName+heatCount+7+heatBytes+2)
-	h.printf("  %s\n", h.faint(padLeft(s.down, heatName)+padLeft("count", heatCount)+padLeft("share", 7)+
-		padLeft(s.bytes, heatBytes)+"  "+s.across+" →"))
+	h.printf("  %s\n", h.faint(padLeft(s.down, widths.name)+padLeft("count", widths.count)+padLeft("share", heatShare)+
+		padLeft(s.bytes, widths.bytes)+"  "+s.across+" →"))
 	for i, row := range cells {
 		var picture strings.Builder
 		for _, c := range row {
 			picture.WriteString(h.heatCell(c.Count, least, most, wide))
 		}
-		sum := t.Row(i)
-		h.printf("  %s\n", strings.TrimRight(padLeft(s.name(t.Down[i]), heatName)+padLeft(h.short(sum.Count), heatCount)+
-			padLeft(humanize.Percent(sum.Count, total.Count), 7)+padLeft(h.size(sum.Bytes), heatBytes)+"  "+
-			picture.String(), " "))
+		h.printf("  %s  %s\n", h.heatNumbers(widths, s.name(t.Down[i]), t.Row(i), total), picture.String())
 	}
-	h.printf("  %s\n", h.bold(padLeft("all of these", heatName)+padLeft(h.short(total.Count), heatCount)+
-		padLeft(humanize.Percent(total.Count, total.Count), 7)+padLeft(h.size(total.Bytes), heatBytes)))
+	h.printf("  %s\n", h.bold(h.heatNumbers(widths, "all of these", total, total)))
 	last := t.Across[len(t.Across)-1]
 	text := fmt.Sprintf("from %s to %s", s.head(t.Across[0]), s.head(last))
 	if s.across == "time" {
@@ -101,18 +104,21 @@ func (h *histText) heatMap(t *query.Heat, s *heatStyle) {
 	} else if merged > 1 {
 		text += fmt.Sprintf(", %d classes a column", merged)
 	}
-	h.printf("  %s%s\n", before, h.faint(s.across+" "+text))
-	h.printf("  %s%s%s\n\n", before, h.faint("blocks "),
+	h.printf("  %s%s\n", strings.Repeat(" ", before), h.faint(s.across+" "+text))
+	h.printf("  %s%s%s\n\n", strings.Repeat(" ", before), h.faint("blocks "),
 		h.heatCell(least, least, most, 1)+h.faint(" "+h.short(least)+" … ")+h.heatCell(most, least, most, 1)+
 			h.faint(" "+h.short(most)))
 }
 
-// heatRoom is how many characters there are for a row of cells.
-func (h *histText) heatRoom() int { return max(h.Width-2-heatName-heatCount-7-heatBytes-2, 20) }
+// heatNumbers writes what stands before the cells of a row.
+func (h *histText) heatNumbers(w heatWidths, name string, sum, total query.HeatCell) string {
+	return padLeft(name, w.name) + padLeft(h.short(sum.Count), w.count) +
+		padLeft(humanize.Percent(sum.Count, total.Count), heatShare) + padLeft(h.size(sum.Bytes), w.bytes)
+}
 
-// fittingCells returns the cells of each row. If there is no room for all of them, so many neighbours are one.
-func (h *histText) fittingCells(t *query.Heat) (cells [][]query.HeatCell, merged int) {
-	merged = (len(t.Across) + h.heatRoom() - 1) / h.heatRoom()
+// fittingCells returns the cells of each row, at most as many as there is room for: then so many neighbours are one.
+func fittingCells(t *query.Heat, room int) (cells [][]query.HeatCell, merged int) {
+	merged = (len(t.Across) + room - 1) / room
 	for _, row := range t.Cells {
 		list := make([]query.HeatCell, (len(row)+merged-1)/merged)
 		for i, c := range row {
