@@ -89,11 +89,8 @@ func (h *histText) heatMap(t *query.Heat, s *heatStyle) {
 	h.printf("  %s\n", h.faint(padLeft(s.down, widths.name)+padLeft("count", widths.count)+padLeft("share", heatShare)+
 		padLeft(s.bytes, widths.bytes)+"  "+s.across+" →"))
 	for i, row := range cells {
-		var picture strings.Builder
-		for _, c := range row {
-			picture.WriteString(h.heatCell(c.Count, least, most, wide))
-		}
-		h.printf("  %s  %s\n", h.heatNumbers(widths, s.name(t.Down[i]), t.Row(i), total), picture.String())
+		h.printf("  %s  %s\n", h.heatNumbers(widths, s.name(t.Down[i]), t.Row(i), total),
+			h.heatRow(row, least, most, wide))
 	}
 	h.printf("  %s\n", h.bold(h.heatNumbers(widths, "all of these", total, total)))
 	last := t.Across[len(t.Across)-1]
@@ -105,9 +102,9 @@ func (h *histText) heatMap(t *query.Heat, s *heatStyle) {
 		text += fmt.Sprintf(", %d classes a column", merged)
 	}
 	h.printf("  %s%s\n", strings.Repeat(" ", before), h.faint(s.across+" "+text))
-	h.printf("  %s%s%s\n\n", strings.Repeat(" ", before), h.faint("blocks "),
-		h.heatCell(least, least, most, 1)+h.faint(" "+h.short(least)+" … ")+h.heatCell(most, least, most, 1)+
-			h.faint(" "+h.short(most)))
+	legend := h.heatCells(heatShade(least, least, most), 1) + h.faint(" "+h.short(least)+" … ") +
+		h.heatCells(len(heatShades)-1, 1) + h.faint(" "+h.short(most))
+	h.printf("  %s%s%s\n\n", strings.Repeat(" ", before), h.faint("blocks "), legend)
 }
 
 // heatNumbers writes what stands before the cells of a row.
@@ -129,14 +126,37 @@ func fittingCells(t *query.Heat, room int) (cells [][]query.HeatCell, merged int
 	return cells, merged
 }
 
-// heatCell draws a cell: the higher, the more powers of two its count is above the least one.
-func (h *histText) heatCell(n, least, most uint64, wide int) string {
-	if n == 0 {
-		return h.faint(strings.Repeat("·", wide))
+// heatRow draws cells; equal neighbours have one colour in common.
+func (h *histText) heatRow(row []query.HeatCell, least, most uint64, wide int) string {
+	var out strings.Builder
+	for i := 0; i < len(row); {
+		shade, first := heatShade(row[i].Count, least, most), i
+		for i < len(row) && heatShade(row[i].Count, least, most) == shade {
+			i++
+		}
+		out.WriteString(h.heatCells(shade, (i-first)*wide))
 	}
-	shade, range2 := len(heatShades)-1, bits.Len64(most)-bits.Len64(least)
-	if range2 > 0 {
-		shade = (bits.Len64(n) - bits.Len64(least)) * shade / range2
+	return out.String()
+}
+
+// heatShade is the index of a count in heatShades: the more powers of two it is above the least one, the higher. -1:
+// there is nothing.
+func heatShade(n, least, most uint64) int {
+	top := len(heatShades) - 1
+	span := bits.Len64(most) - bits.Len64(least)
+	switch {
+	case n == 0:
+		return -1
+	case span == 0:
+		return top
 	}
-	return h.paint(heatColours[shade], strings.Repeat(string(heatShades[shade]), wide))
+	return (bits.Len64(n) - bits.Len64(least)) * top / span
+}
+
+// heatCells draws so many characters of a shade.
+func (h *histText) heatCells(shade, n int) string {
+	if shade < 0 {
+		return h.faint(strings.Repeat("·", n))
+	}
+	return h.paint(heatColours[shade], strings.Repeat(string(heatShades[shade]), n))
 }
