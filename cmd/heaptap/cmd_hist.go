@@ -14,7 +14,7 @@ import (
 
 func newHistCommand() *cobra.Command {
 	parts := view.HistParts
-	var divisions []string
+	var divisions, heat []string
 	cmd := &cobra.Command{
 		Args:  oneRun,
 		Use:   "hist [flags] [RUN]",
@@ -24,16 +24,24 @@ requested sizes, the lifetimes of the freed blocks, by how much reallocations ch
 blocks, and the slack: what the allocator reserved beyond the requested size.
 
 With --by it prints tables instead: pairs of the sizes before and after reallocations, sizes by
-time, lifetimes by size. --json prints all of them.`,
+time, lifetimes by size. --json prints all of them.
+
+With --heat it draws heat maps: rows of characters that are the higher, the more blocks they stand
+for, by powers of two. time: sizes by the time of the allocation; lifetime: lifetimes of freed
+blocks by size, and the blocks that were never freed; reallocs: sizes before reallocations by sizes
+after them, with what these copied.`,
 		Example: `  heaptap hist server.4711.htap
   heaptap hist --by pairs,lifetime server.4711.htap
+  heaptap hist --heat time,lifetime server.4711.htap
   heaptap hist --show exact --limit 50 --focus 'std::vector' server.4711.htap`,
 	}
 	q := newQuestion(cmd, 10)
 	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`")
 	cmd.Flags().StringSliceVar(&divisions, "by", nil, "print `TABLES`: "+strings.Join(view.HistDivisions, ", "))
+	cmd.Flags().StringSliceVar(&heat, "heat", nil, "draw heat `MAPS`: "+strings.Join(query.HeatKinds, ", "))
 	complete(cmd, "show", view.HistParts)
 	complete(cmd, "by", view.HistDivisions)
+	complete(cmd, "heat", query.HeatKinds)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, p := range parts {
 			if !slices.Contains(view.HistParts, p) {
@@ -45,7 +53,12 @@ time, lifetimes by size. --json prints all of them.`,
 				return unknownWord(cmd, "by", d, view.HistDivisions)
 			}
 		}
-		if len(divisions) > 0 && !cmd.Flags().Changed("show") {
+		for _, kind := range heat {
+			if !slices.Contains(query.HeatKinds, kind) {
+				return unknownWord(cmd, "heat", kind, query.HeatKinds)
+			}
+		}
+		if len(divisions)+len(heat) > 0 && !cmd.Flags().Changed("show") {
 			parts = nil
 		}
 		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
@@ -54,9 +67,13 @@ time, lifetimes by size. --json prints all of them.`,
 			case err != nil:
 				return err
 			case q.json:
-				return answer.Write(w, answer.NewHist(s, h, o.Page))
+				return answer.Write(w, answer.NewHist(s, h, heat, o.Page))
 			}
-			return view.Hist(w, s, h, append(slices.Clone(parts), divisions...), o)
+			all := append(slices.Clone(parts), divisions...)
+			for _, kind := range heat {
+				all = append(all, view.HeatPart(kind))
+			}
+			return view.Hist(w, s, h, all, o)
 		})
 	}
 	return cmd

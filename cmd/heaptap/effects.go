@@ -69,7 +69,7 @@ var effects = map[string][]effect{
 		{[]string{"json", "frames", "limit", "skip"}, without("suggest"), "with --suggest, which prints all rules"},
 		framesEffect,
 	},
-	"report":     {framesEffect},
+	"report": {framesEffect},
 	"sql": {{append([]string{"query", "engine", "limit", "csv", "color", "process", "all"}, filterFlags...),
 		without("list"), "with --list: no recording is asked"}},
 	"mismatches": {framesEffect},

@@ -79,6 +79,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"report --json --frames 3 f", "--frames has no effect with --json", "report --frames 3 f"},
 		{"mismatches --json --frames 3 f", "--frames has no effect with --json", "mismatches --frames 3 f"},
 		{"hist --json --show sizes f", "--show has no effect with --json", "hist --show sizes f"},
+		{"hist --json --show exact --heat time f", "--show has no effect with --json",
+			"hist --show exact --heat time f"},
 		{"hist --json --by pairs f", "--by has no effect with --json", "hist --json f"},
 		{"regions --trace --sort highest f", "--sort has no effect with --trace", "regions --sort highest f"},
 		{"regions --trace --limit 3 f", "--limit has no effect with --trace", "regions --trace f"},

@@ -34,8 +34,9 @@ var extremeCommands = map[string][]string{
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
 		"--from 50% --focus . --metric kept-blocks FILE", "--marks FILE", "--marks --columns 200 --json FILE"},
-	"globals":    {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
-	"hist":       {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE"},
+	"globals": {"FILE", "--json FILE", "--limit 0 --exact FILE", "--module x FILE"},
+	"hist": {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE",
+		"--heat time,lifetime,reallocs FILE", "--heat time,lifetime,reallocs --json --lifetime never FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
 	"log":        {"FILE", "--json FILE"},
 	"memory":     {"FILE", "--json FILE", "--limit 0 --exact FILE", "--at 50% FILE"},
@@ -54,9 +55,9 @@ var extremeCommands = map[string][]string{
 	"serve":      nil, // as open
 	"sql": {"FILE --query totals", "--json FILE --query functions", "--csv --query sizes --limit 5 FILE",
 		"--from 50% --query peak FILE"},
-	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
-	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
-	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
+	"source":   {"FILE", "--json FILE", "--from 50% FILE"},
+	"threads":  {"FILE", "--json FILE", "--from peak FILE"},
+	"timeline": {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
 	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE",
 		"--by module FILE", "--by stack FILE",
 		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn " +

@@ -65,7 +65,7 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 	f.StringVar(&q.Sizes, "size", "", "count blocks whose requested bytes are in this `RANGE`: 64, 100..4k, ..16, "+
 		"1M.. (k, M and G are powers of 1024)")
 	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks whose lifetime is in this `RANGE`: ..1ms, 10us..2s, "+
-		"5s.. (includes blocks that were never freed)")
+		"5s.. (includes blocks that were never freed), never (these alone)")
 	f.StringArrayVar(&q.Focus, "focus", nil, "count call stacks with a frame whose function, file or module matches "+
 		"this `REGEXP`; repeated: with one for each")
 	f.StringArrayVar(&q.Ignore, "ignore", nil, "count no call stacks with a frame that matches `REGEXP`; may be "+

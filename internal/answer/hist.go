@@ -11,12 +11,35 @@ type Hist struct {
 	OtherSizes    uint64          `json:"other_sizes"`
 	Lifetimes     []Bucket        `json:"lifetimes_ns"`
 	NeverFreed    Count           `json:"never_freed"`
+	Live          []Bucket        `json:"live"` // what the range allocated and is live at its end, by size
+	Percentiles   []Percentile    `json:"percentiles"`
 	Reallocs      Reallocations   `json:"reallocations"`
 	Slack         []Slack         `json:"slack"`
 	Deallocations uint64          `json:"deallocations"`
 	Allocations   uint64          `json:"allocations"`
 	Times         []SizesStep     `json:"sizes_by_time"`
 	Ages          []SizeLifetimes `json:"lifetimes_by_size"`
+	Heat          *Heat           `json:"heat,omitempty"`
+}
+
+// Percentile is the size that a share of the allocations does not exceed.
+type Percentile struct {
+	Percent float64 `json:"percent"`
+	Size    uint64  `json:"size"`
+}
+
+// percents are those that are asked for most.
+var percents = []float64{10, 25, 50, 75, 90, 95, 99, 99.9}
+
+// newPercentiles has none if there were no allocations, or of too many sizes.
+func newPercentiles(h *query.Histogram) []Percentile {
+	list := []Percentile{}
+	if h.Others == 0 && h.Total.Allocations > 0 {
+		for _, p := range percents {
+			list = append(list, Percentile{p, h.SizeQuantile(p / 100)})
+		}
+	}
+	return list
 }
 
 // SizePair is two sizes, before and after reallocations.
@@ -81,8 +104,8 @@ type Slack struct {
 	Slack     uint64 `json:"slack"`
 }
 
-// NewHist makes the answer. Empty classes are left out.
-func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
+// NewHist makes the answer, with heat maps of these kinds. Empty classes are left out.
+func NewHist(s *query.Source, h *query.Histogram, heat []string, page Page) *Hist {
 	exact, more := Cut(page, h.Exact)
 	pairs, morePairs := Cut(page, h.Pairs)
 	j := &Hist{Head: newHead(s, &h.Answer), Sizes: newBuckets(h.Sizes[:]), Lifetimes: newBuckets(h.Lifetimes[:]),
@@ -91,7 +114,8 @@ func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 			Grown:  newBuckets(h.Jumps.Grown[:]),
 			Shrunk: newBuckets(h.Jumps.Shrunk[:]), Pairs: []SizePair{}, MorePairs: morePairs, OtherPairs: h.OtherPairs},
 		Times: []SizesStep{}, Ages: []SizeLifetimes{},
-		NeverFreed:  Count{h.NeverFreed.Count, h.NeverFreed.Bytes},
+		NeverFreed: Count{h.NeverFreed.Count, h.NeverFreed.Bytes},
+		Live:       newBuckets(h.Live[:]), Percentiles: newPercentiles(h),
 		Allocations: h.Total.Allocations, Deallocations: h.Total.Deallocations}
 	for _, c := range exact {
 		j.Exact = append(j.Exact, Size(c))
@@ -105,8 +129,8 @@ func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 	for _, x := range pairs {
 		j.Reallocs.Pairs = append(j.Reallocs.Pairs, SizePair(x))
 	}
-	for step := range h.Times {
-		j.Times = append(j.Times, SizesStep{h.StepTime(step), h.StepTime(step + 1), newBuckets(h.Times[step][:])})
+	for _, step := range h.Table() {
+		j.Times = append(j.Times, SizesStep{step.From, step.To, newBuckets(step.Sizes[:])})
 	}
 	for class := range h.Ages {
 		if kept := h.Kept[class]; h.Freed[class].Count+kept.Count > 0 {
@@ -114,6 +138,9 @@ func NewHist(s *query.Source, h *query.Histogram, page Page) *Hist {
 			j.Ages = append(j.Ages, SizeLifetimes{Bounds{lo, hi}, newBuckets(h.Ages[class][:]),
 				Count{kept.Count, kept.Bytes}})
 		}
+	}
+	if len(heat) > 0 {
+		j.Heat = NewHeat(h, heat)
 	}
 	return j
 }

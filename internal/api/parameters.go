@@ -38,6 +38,7 @@ type asked struct {
 	block, address, sql       string
 	top, steps, line, context int
 	rows, columns             int
+	heat                      []string
 	marks                     bool
 	file                      int // number of a source file; -1: none
 
@@ -72,7 +73,7 @@ var Parameters = []Parameter{
 		func(a *asked) *[]string { return &a.Modules }),
 	text("size", "count blocks whose requested bytes are in this range: 64, 100..4k, ..16, 1M..",
 		func(a *asked) *string { return &a.Sizes }),
-	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s..",
+	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s.., never (was not freed)",
 		func(a *asked) *string { return &a.Lifetimes }),
 	regexps("focus", "count call stacks with a frame whose function, file, module or place (a.c:31) matches; "+
 		"repeated: with one for each", func(a *asked) *[]string { return &a.Focus }),
@@ -103,6 +104,8 @@ var Parameters = []Parameter{
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
 	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
 		func(a *asked) *int { return &a.steps }),
+	choices("heat", "add these heat maps: sizes by time, lifetimes by size, reallocations by size before and after",
+		query.HeatKinds, func(a *asked) *[]string { return &a.heat }),
 	number("rows", "divide the range into so many intervals", query.MostGenerations,
 		func(a *asked) *int { return &a.rows }),
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),

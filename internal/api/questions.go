@@ -106,14 +106,14 @@ var Questions = []Question{
 			return answer.NewCurve(c.s, x), nil
 		}},
 	{Name: "hist", Text: "how sizes and lifetimes are distributed", Command: "hist",
-		Parameters: with(filters, paged...), Answers: answers[answer.Hist](),
+		Parameters: with(filters, "heat", "skip", "limit"), Answers: answers[answer.Hist](),
 		preset: func(a *asked) { a.Limit = 10 },
 		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
 			h, err := query.Distribute(ctx, c.s, q)
 			if err != nil {
 				return nil, err
 			}
-			return answer.NewHist(c.s, h, c.Page), nil
+			return answer.NewHist(c.s, h, c.heat, c.Page), nil
 		}},
 	{Name: "threads", Text: "what each thread allocated, and who freed it", Command: "threads",
 		Parameters: with(filters, paged...), Answers: answers[answer.Threads](),

@@ -19,8 +19,12 @@ type Bucket struct {
 	Bytes uint64 // requested
 }
 
-// HistSteps is the number of equal steps of time in a histogram.
-const HistSteps = 20
+// HistSteps is the number of equal steps of time in a histogram. Tables show fewer; see Histogram.Table.
+const (
+	HistSteps    = tableSteps * stepsOfTable
+	tableSteps   = 20
+	stepsOfTable = 3
+)
 
 // Histogram is the distribution of sizes and lifetimes.
 type Histogram struct {
@@ -39,6 +43,8 @@ type Histogram struct {
 	// Of the deallocations in the range, by SizeClass of the requested size and of the lifetime.
 	Ages   [Classes][Classes]Bucket
 	Kept   [Classes]Bucket // of the blocks of NeverFreed, by SizeClass of the requested size
+	Live   [Classes]Bucket // what was allocated in the range and is live at its end, likewise
+	Moves  *Moves          // of the reallocations in the range
 	Exact  []SizeCount     // how often each size was requested, the most frequent first
 	Others uint64          // allocations of sizes that are not in Exact because there were too many
 }
@@ -84,6 +90,7 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	h.sumUp()
 	h.Exact, h.Jumps = d.sizes.list, d.jumps.Jumps
 	h.Pairs, h.OtherPairs = d.jumps.pairs.sorted(), d.jumps.pairs.others
+	h.Moves = d.jumps.pairs.moves()
 	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
 	})
@@ -142,6 +149,10 @@ func (d *distribution) observe(n, ref uint64, e *event.Event) {
 	if n >= d.a.To {
 		return
 	}
+	if d.refFrom <= ref {
+		live := &d.Live[bits.Len64(e.Size)]
+		move(&live.Bytes, &live.Count, e)
+	}
 	blocks, bytes := e.Weight()
 	if e.Kind == event.Free {
 		d.Total.free(e)
@@ -198,6 +209,26 @@ func (a *Answer) StepTime(step int) int64 {
 	return a.Begin + a.Span/HistSteps*n + (a.Span%HistSteps*n+HistSteps-1)/HistSteps
 }
 
+// SizesStep is the sizes of what was allocated in a step of time.
+type SizesStep struct {
+	From, To int64 // ns
+	Sizes    [Classes]Bucket
+}
+
+// Table returns Times in the fewer, longer steps of a table.
+func (h *Histogram) Table() (list [tableSteps]SizesStep) {
+	for i := range list {
+		first := i * stepsOfTable
+		list[i].From, list[i].To = h.StepTime(first), h.StepTime(first+stepsOfTable)
+		for _, sizes := range h.Times[first : first+stepsOfTable] {
+			for class, b := range sizes {
+				list[i].Sizes[class].add(b)
+			}
+		}
+	}
+	return list
+}
+
 // add adds the distribution of the next block of events.
 func (d *distribution) add(o *distribution) {
 	d.Total.Add(&o.Total)
@@ -206,6 +237,7 @@ func (d *distribution) add(o *distribution) {
 		d.Usable[i].add(o.Usable[i])
 		d.Slack[i].add(o.Slack[i])
 		d.Kept[i].add(o.Kept[i])
+		d.Live[i].add(o.Live[i])
 		for k := range Classes {
 			d.Ages[i][k].add(o.Ages[i][k])
 		}

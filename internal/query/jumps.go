@@ -53,10 +53,36 @@ type SizePair struct {
 	Count, InPlace uint64
 }
 
+// Copied is how many bytes the reallocations copied that changed the address.
+func (p *SizePair) Copied() uint64 { return (p.Count - p.InPlace) * min(p.Old, p.New) }
+
+// Move sums up the reallocations from one class of sizes to another.
+type Move struct {
+	Count, InPlace uint64
+	Copied         uint64 // bytes
+}
+
+func (m *Move) add(o Move) {
+	m.Count += o.Count
+	m.InPlace += o.InPlace
+	m.Copied += o.Copied
+}
+
+// Moves are reallocations by SizeClass of the size before and of the size after.
+type Moves [Classes][Classes]Move
+
+func (m *Moves) add(p *SizePair) {
+	m[bits.Len64(p.Old)][bits.Len64(p.New)].add(Move{p.Count, p.InPlace, p.Copied()})
+}
+
+// mostPairs is the limit on the number of different pairs that are told apart. Tests lower it.
+var mostPairs = maxExact
+
 // sizePairs counts different pairs of sizes, up to a limit.
 type sizePairs struct {
 	of     map[[2]uint64]*SizePair
 	others uint64
+	rest   *Moves // of the others; nil: there are none
 }
 
 func (p *sizePairs) add(x SizePair) {
@@ -66,14 +92,49 @@ func (p *sizePairs) add(x SizePair) {
 	case have != nil:
 		have.Count += x.Count
 		have.InPlace += x.InPlace
-	case len(p.of) == maxExact:
+	case len(p.of) == mostPairs:
 		p.others += x.Count
+		if p.rest == nil {
+			p.rest = new(Moves)
+		}
+		p.rest.add(&x)
 	default:
 		if p.of == nil {
 			p.of = make(map[[2]uint64]*SizePair)
 		}
 		p.of[key] = &x
 	}
+}
+
+// merge adds the pairs of the next block of events.
+func (p *sizePairs) merge(o *sizePairs) {
+	p.others += o.others
+	for _, x := range o.of {
+		p.add(*x)
+	}
+	if o.rest == nil {
+		return
+	}
+	if p.rest == nil {
+		p.rest = new(Moves)
+	}
+	for i := range o.rest {
+		for k := range o.rest[i] {
+			p.rest[i][k].add(o.rest[i][k])
+		}
+	}
+}
+
+// moves returns all pairs by classes of sizes.
+func (p *sizePairs) moves() *Moves {
+	all := new(Moves)
+	if p.rest != nil {
+		*all = *p.rest
+	}
+	for _, x := range p.of {
+		all.add(x)
+	}
+	return all
 }
 
 // sorted returns the pairs, the most frequent first.
@@ -138,10 +199,7 @@ func (b *blockJumps) add(o *blockJumps) {
 	}
 	b.Same += o.Same
 	b.InPlace += o.InPlace
-	b.pairs.others += o.pairs.others
-	for _, x := range o.pairs.of {
-		b.pairs.add(*x)
-	}
+	b.pairs.merge(&o.pairs)
 	if b.old == nil {
 		b.old = o.old
 		return

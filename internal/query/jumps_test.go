@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestJumpsAcrossBlocks(t *testing.T) {
 }
 
 // modelJump counts the last of the events, if it is the allocation of a reallocation.
-func modelJump(j *Jumps, events []event.Event) {
+func modelJump(j *Jumps, m *Moves, events []event.Event) {
 	last := len(events) - 1
 	now := &events[last]
 	if now.Flags&event.Realloc == 0 {
@@ -94,7 +95,14 @@ func modelJump(j *Jumps, events []event.Event) {
 			continue
 		}
 		if old.Kind == event.Free {
-			j.take(&jump{old: old.Size, now: now.Size, inPlace: now.Flags&event.InPlace != 0, weight: 1})
+			inPlace := now.Flags&event.InPlace != 0
+			j.take(&jump{old: old.Size, now: now.Size, inPlace: inPlace, weight: 1})
+			move := &m[bits.Len64(old.Size)][bits.Len64(now.Size)]
+			if move.Count++; inPlace {
+				move.InPlace++
+			} else {
+				move.Copied += min(old.Size, now.Size)
+			}
 		}
 		return
 	}

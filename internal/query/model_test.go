@@ -360,6 +360,8 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 		q.Lifetimes = &Interval{a, a + rng.Uint64N(30000)}
 	case 1:
 		q.Lifetimes = &Interval{rng.Uint64N(9000), Unbounded}
+	case 2:
+		q.Lifetimes = &Interval{Unbounded, Unbounded} // never freed
 	}
 	if rng.IntN(6) == 0 {
 		q.FreedBy = []uint32{uint32(rng.IntN(2))}

@@ -19,7 +19,8 @@ type Query struct {
 	Threads   []uint32  // indexes into the recording's threads; nil: all
 	FreedBy   []uint32  // indexes of the threads that freed them; nil: all. A block that was never freed does not count
 	Sizes     *Interval // requested bytes; nil: all
-	// Lifetimes are in ns; nil: all. A block that was never freed matches only an interval without upper bound.
+	// Lifetimes are in ns; nil: all. A block that was never freed matches only an interval without upper bound,
+	// and is alone in one from Unbounded on.
 	Lifetimes *Interval
 	// Regions are patterns with *, for regions in which the block's thread was when it allocated the block; see
 	// Source.CheckRegions. nil: all

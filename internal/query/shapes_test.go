@@ -181,7 +181,7 @@ func TestDistributeAndCross(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := newModel(s, events, q)
-		want := &Histogram{Answer: h.Answer}
+		want := &Histogram{Answer: h.Answer, Moves: &Moves{}}
 		exact := make(map[uint64]SizeCount)
 		cross := make(map[[2]uint32]Bucket)
 		ref := uint64(0)
@@ -210,8 +210,12 @@ func TestDistributeAndCross(t *testing.T) {
 						k.Slack += e.Usable - e.Size
 					}
 					exact[e.Size] = c
-					modelJump(&want.Jumps, events[m.from:n+1])
-					if _, freed := m.died[ref]; !freed {
+					modelJump(&want.Jumps, want.Moves, events[m.from:n+1])
+					died, freed := m.deaths[ref]
+					if !freed || died >= m.to {
+						want.Live[bits.Len64(e.Size)].add(Bucket{1, e.Size})
+					}
+					if !freed {
 						want.NeverFreed.add(Bucket{1, e.Size})
 						want.Kept[bits.Len64(e.Size)].add(Bucket{1, e.Size})
 					}
@@ -248,6 +252,7 @@ func TestDistributeAndCross(t *testing.T) {
 		if reallocations != h.Jumps.Count() {
 			t.Errorf("seed %d: %d reallocations in pairs, %d in all", seed, reallocations, h.Jumps.Count())
 		}
+		checkHeat(t, h)
 		h.Exact, h.Pairs = nil, nil
 		if d := cmp.Diff(want, h); d != "" {
 			t.Fatalf("seed %d, %+v:\n%s", seed, q, d)

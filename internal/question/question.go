@@ -63,7 +63,7 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 	if out.Sizes, err = ParseRange(q.Sizes, ParseSize); err != nil {
 		return nil, wrong("size", err)
 	}
-	if out.Lifetimes, err = ParseRange(q.Lifetimes, humanize.ParseDuration); err != nil {
+	if out.Lifetimes, err = ParseLifetimes(q.Lifetimes); err != nil {
 		return nil, wrong("lifetime", err)
 	}
 	if out.Focus, err = compile("focus", q.Focus); err != nil {
@@ -241,6 +241,14 @@ func findThreads(s *query.Source, wanted []string) ([]uint32, error) {
 func ParseSize(text string) (uint64, error) {
 	n, err := humanize.ParseSize(text)
 	return uint64(n), err
+}
+
+// ParseLifetimes reads a range of lifetimes; never: of the blocks that were never freed.
+func ParseLifetimes(text string) (*query.Interval, error) {
+	if text == "never" {
+		return &query.Interval{Min: query.Unbounded, Max: query.Unbounded}, nil
+	}
+	return ParseRange(text, humanize.ParseDuration)
 }
 
 // ParseRange reads a number, or two separated by .., each of which may be omitted. It returns nil for "".

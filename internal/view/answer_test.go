@@ -26,8 +26,12 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 		"timeline.csv":  func(w io.Writer, o QueryOptions) error { return TimelineCSV(w, s, a.Series) },
 		"rise.txt":      func(w io.Writer, o QueryOptions) error { return Rise(w, s, a.Rise, o) },
 		"hist.txt":      func(w io.Writer, o QueryOptions) error { return Hist(w, s, a.Hist, HistParts, o) },
-		"threads.txt":   func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
-		"leaks.txt":     func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
+		"heat.txt": func(w io.Writer, o QueryOptions) error {
+			return Hist(w, s, a.Hist, []string{HeatPart(query.HeatTime), HeatPart(query.HeatLifetime),
+				HeatPart(query.HeatReallocs)}, o)
+		},
+		"threads.txt": func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, o) },
+		"leaks.txt":   func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
 		"suggestions.supp": func(w io.Writer, _ QueryOptions) error {
 			return Suggestions(w, s, a.Leaks.Suggestions(s, false))
 		},

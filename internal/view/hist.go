@@ -36,6 +36,9 @@ var HistDivisions = []string{HistByPairs, HistByTime, HistByLifetime}
 // barWidth returns the width of the longest bar: what is left of a row.
 func (a *answerText) barWidth() int { return min(a.Width-66, 60) }
 
+// HeatPart is the part of a histogram that is a heat map; see query.HeatKinds.
+func HeatPart(kind string) string { return "heat " + kind }
+
 // Hist writes the requested parts of a histogram.
 func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o QueryOptions) error {
 	text := &histText{newAnswer(w, s, o), h}
@@ -58,6 +61,8 @@ func Hist(w io.Writer, s *query.Source, h *query.Histogram, parts []string, o Qu
 			text.sizesByTime()
 		case HistByLifetime:
 			text.lifetimesBySize()
+		default:
+			text.heat(part)
 		}
 	}
 	return text.Flush()
@@ -212,13 +217,13 @@ func (h *histText) sizesByTime() {
 	h.printf("%s  %s\n", h.title("SIZES BY TIME"), h.faint("of "+humanize.Plural(h.Total.Allocations, "allocation")))
 	ends := h.fitting(sizeColumns, 0)
 	h.tableHead("from", ends, h.sizeEnd)
-	for step := range h.Times {
-		list := h.Times[step][:]
+	for _, step := range h.Table() {
+		list := step.Sizes[:]
 		count := uint64(0)
 		for _, b := range list {
 			count += b.Count
 		}
-		h.tableRow(h.time(uint64(max(0, h.StepTime(step)))), count, columns(list, ends))
+		h.tableRow(h.time(uint64(max(0, step.From))), count, columns(list, ends))
 	}
 	h.printf("\n")
 }

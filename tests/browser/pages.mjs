@@ -10,8 +10,8 @@ import { settled, signIn } from "./app.mjs";
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
 const keys = {
-  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", threads: "0",
-  blocks: "b", sql: "q",
+  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", sizes: "9",
+  threads: "0", blocks: "b", sql: "q",
 };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
@@ -84,6 +84,15 @@ function look() {
     line: Number(row.id.slice("line-".length)),
     numbers: all(".numbers > span:first-child", row).map((one) => one.title),
   }));
+  const bars = all("table.bars tbody tr").map((row) => ({
+    of: row.closest("section").className,
+    name: text(row.querySelector("th")),
+    numbers: all("td.number", row).map(hint),
+  }));
+  const cells = all("[role=grid]").map((grid) => ({
+    of: grid.ariaLabel,
+    cell: grid.querySelector("[role=gridcell]").ariaLabel,
+  }));
   return {
     text: document.querySelector("main").innerText,
     command: text(document.querySelector(".bottom .command")),
@@ -92,8 +101,8 @@ function look() {
     empty: all("main .state:not([role])").map(text),
     warnings: all(".warnings li").map(text),
     count: document.querySelector("main .count")?.title ?? "",
-    figures, most, rows, lines,
-    cells: all(".sql-page tbody td").map(text),
+    figures, most, rows, lines, bars, cells,
+    result: all(".sql-page tbody td").map(text),
     wide: document.documentElement.scrollWidth - innerWidth,
   };
 }

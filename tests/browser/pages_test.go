@@ -18,7 +18,7 @@ import (
 )
 
 var pageNames = []string{
-	"overview", "flame", "table", "tree", "leaks", "source", "generations", "threads", "blocks", "sql",
+	"overview", "flame", "table", "tree", "leaks", "source", "generations", "sizes", "threads", "blocks", "sql",
 }
 
 // sighting is what pages.mjs prints.
@@ -77,7 +77,12 @@ type view struct {
 		Line    int
 		Numbers []string
 	}
-	Cells  []string // of a result of SQL
+	Bars []struct {
+		Of, Name string
+		Numbers  []string
+	}
+	Cells  []struct{ Of, Cell string } // the current cell of each heat map
+	Result []string                    // the cells of a result of SQL
 	Wide   int
 	Spoken []spoken
 	Walk   []string
@@ -296,8 +301,18 @@ type answer struct {
 			Total map[string]float64
 		}
 	}
+	Totals      struct{ Bytes, Allocations float64 }
+	Allocations float64
+	Sizes       []bucket
+	Lifetimes   []bucket `json:"lifetimes_ns"`
+	Live        []bucket
+	Slack       []bucket
+	Exact       []bucket
+	Never       bucket `json:"never_freed"`
+	Heat        map[string]struct {
+		Down []struct{ Counts []float64 }
+	}
 	Events       []float64 // before each moment of generations
-	Totals       struct{ Bytes, Allocations float64 }
 	Peak, Leaked struct{ Bytes, Blocks float64 }
 
 	// Of blocks and threads.
@@ -313,6 +328,9 @@ type answer struct {
 		Bytes float64
 	}
 }
+
+// bucket is a class of sizes or lifetimes, or a size.
+type bucket struct{ Min, Count, Bytes, Slack float64 }
 
 // thread is a thread of an answer.
 type thread struct {
@@ -369,8 +387,8 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource, "generations": checkGenerations, "threads": checkThreads, "blocks": checkBlocks,
-	"sql": checkSQL,
+	"source": checkSource, "generations": checkGenerations, "sizes": checkSizes, "threads": checkThreads,
+	"blocks": checkBlocks, "sql": checkSQL,
 }
 
 // checkSQL compares the cells of a result with what the command on the page prints.
@@ -386,7 +404,7 @@ func checkSQL(t *testing.T, c commands, v view) {
 		t.Fatalf("%s: %v", v.Command, err)
 	}
 	_, row, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	kit.Same(t, v.Command, strings.Join(v.Cells, ","), row)
+	kit.Same(t, v.Command, strings.Join(v.Result, ","), row)
 }
 
 func checkOverview(t *testing.T, c commands, v view) {
@@ -620,6 +638,82 @@ func checkSource(t *testing.T, c commands, v view) {
 	if counted == 0 {
 		t.Errorf("no line has numbers: %+v", v.Lines)
 	}
+}
+
+func checkSizes(t *testing.T, c commands, v view) {
+	if c.name == "merged" { // it has no single blocks
+		kit.Same(t, "nothing to show", len(v.Empty), 1)
+		kit.Same(t, "command", v.Command, "")
+		return
+	}
+	a := c.run(t, strings.Replace(v.Command, " --show sizes,exact,lifetimes,slack", "", 1)) // JSON has all of these
+	if a.Allocations == 0 {
+		kit.Same(t, "no bars", len(v.Empty), 1)
+		return
+	}
+	kit.Same(t, "allocations", exact(t, v.Count), a.Allocations)
+	at := func(list []bucket, least float64) bucket {
+		for _, b := range list {
+			if b.Min == least {
+				return b
+			}
+		}
+		return bucket{}
+	}
+	var sizes, ages, most int
+	for _, row := range v.Bars {
+		same := func(what string, i int, want float64) {
+			t.Helper()
+			kit.Same(t, row.Name+": "+what, exact(t, row.Numbers[i]), want)
+		}
+		switch row.Of {
+		case "size-classes":
+			if exact(t, row.Numbers[0]) == 0 {
+				continue // between others
+			}
+			least := a.Sizes[sizes].Min
+			same("allocations", 0, a.Sizes[sizes].Count)
+			same("bytes", 2, a.Sizes[sizes].Bytes)
+			same("live", 3, at(a.Live, least).Bytes)
+			same("slack", 4, at(a.Slack, least).Slack)
+			sizes++
+		case "exact-sizes":
+			same("allocations", 0, a.Exact[most].Count)
+			same("slack", 2, a.Exact[most].Slack)
+			most++
+		case "lifetimes":
+			want := a.Never
+			if ages < len(a.Lifetimes) {
+				want = a.Lifetimes[ages]
+			}
+			same("blocks", 0, want.Count)
+			same("bytes", 2, want.Bytes)
+			ages++
+		}
+	}
+	kit.Same(t, "classes of sizes", sizes, len(a.Sizes))
+	kit.Same(t, "sizes", most, len(a.Exact))
+	if ages < len(a.Lifetimes) || ages > len(a.Lifetimes)+1 {
+		t.Errorf("%d classes of lifetimes, want %d", ages, len(a.Lifetimes))
+	}
+	// The current cell of a heat map is the one with the most.
+	shown := 0
+	for _, kind := range []string{"time", "lifetime", "reallocs"} {
+		largest := 0.0
+		for _, row := range a.Heat[kind].Down {
+			largest = max(largest, slices.Max(row.Counts))
+		}
+		if largest == 0 {
+			continue
+		}
+		if shown == len(v.Cells) {
+			t.Fatalf("%s has no picture: %+v", kind, v.Cells)
+		}
+		_, says, _ := strings.Cut(v.Cells[shown].Cell, ": ")
+		kit.Same(t, v.Cells[shown].Of, exact(t, says), largest)
+		shown++
+	}
+	kit.Same(t, "heat maps", shown, len(v.Cells))
 }
 
 // first is the first word of a heading, which names the column.

@@ -5,11 +5,13 @@
 package stories
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,7 +105,7 @@ func TestStories(t *testing.T) {
 	need.File(t, "../../ui/node_modules/playwright-core/package.json")
 	need.Tool(t, "node")
 	need.Tool(t, "chromium")
-	leak, shop, report, store, clicks, big := recordAll(t)
+	leak, shop, report, store, clicks, pieces, big := recordAll(t)
 	events := kit.JSON[struct{ Totals struct{ Events int64 } }](t, "report", "--json", big.path)
 	if n := events[0].Totals.Events; n < 9e6 {
 		t.Errorf("the large recording has %d events", n)
@@ -121,6 +123,7 @@ func TestStories(t *testing.T) {
 		{"rise", big, judgeRise},
 		{"peak", big, judgePeak},
 		{"resident", store, judgeResident},
+		{"small", pieces, judgeSmall},
 		{"repeat", clicks, judgeRepeat},
 		{"send", shop, judgeSend},
 	}
@@ -143,7 +146,7 @@ func TestStories(t *testing.T) {
 }
 
 // recordAll records all programs, which mostly wait, at the same time; the large one alone.
-func recordAll(t *testing.T) (leak, shop, report, store, clicks, big recorded) {
+func recordAll(t *testing.T) (leak, shop, report, store, clicks, pieces, big recorded) {
 	t.Helper()
 	kit.Binary(t)
 	var all sync.WaitGroup
@@ -151,9 +154,10 @@ func recordAll(t *testing.T) (leak, shop, report, store, clicks, big recorded) {
 	all.Go(func() { shop = record(t, "shop", "2.5") })
 	all.Go(func() { report = record(t, "report") })
 	all.Go(func() { store = record(t, "store") })
+	all.Go(func() { pieces = record(t, "pieces") })
 	all.Go(func() { clicks = record(t, "clicks") })
 	all.Wait()
-	return leak, shop, report, store, clicks, record(t, "server", "5", "84000")
+	return leak, shop, report, store, clicks, pieces, record(t, "server", "5", "84000")
 }
 
 // isFunction: names on the screen have parameters.
@@ -253,6 +257,30 @@ func judgeResident(t *testing.T, r recorded, f found) {
 		t.Errorf("%s has mapped memory, in %q, want %s", f.Mapper, f.Line, want[1])
 	}
 	few(t, f, three)
+}
+
+func judgeSmall(t *testing.T, r recorded, f found) {
+	want := r.right["small"]
+	if !isFunction(f.Function, want[0]) || f.Place != want[1] {
+		t.Errorf("%s at %s makes the small blocks, want %v", f.Function, f.Place, want)
+	}
+	if !strings.Contains(f.Line, "Block(new char[") {
+		t.Errorf("the source page shows %q", f.Line)
+	}
+	// What the bar says is the command line's, and it is the filter.
+	sizes := kit.JSON[struct {
+		Sizes []struct{ Min, Max, Count int64 }
+	}](t, "hist", "--json", r.path)[0].Sizes
+	most := slices.MaxFunc(sizes, func(a, b struct{ Min, Max, Count int64 }) int {
+		return cmp.Compare(a.Count, b.Count)
+	})
+	if said := fmt.Sprintf("%d to %d B", most.Min, most.Max); !strings.Contains(f.Sentence, said) {
+		t.Errorf("%q, want %s", f.Sentence, said)
+	}
+	if word := fmt.Sprintf("size %d..%d", most.Min, most.Max); !strings.Contains(f.Text, word) {
+		t.Errorf("the filter is %q, want %s", f.Text, word)
+	}
+	few(t, f, 5)
 }
 
 func judgeRepeat(t *testing.T, r recorded, f found) {

@@ -179,6 +179,32 @@ const stories = {
     return found;
   },
 
+  /** Who makes all these small blocks, and in which line of the source? */
+  async small(r) {
+    await r.turnTo("Sizes");
+    const rows = r.section(/^Sizes/).getByRole("row");
+    await rows.nth(1).waitFor();
+    await r.settled();
+    // The size of which there are most blocks.
+    const shares = [];
+    for (const row of await rows.all()) {
+      const [share] = /[\d.]+(?= %)/.exec(await row.innerText()) ?? ["0"];
+      shares.push(Number(share));
+    }
+    const row = rows.nth(shares.indexOf(Math.max(...shares)));
+    const sentence = (await r.text(row)).replace(/\s+/g, " ");
+    await r.choose(row.getByRole("button"));
+    await r.settled();
+    const word = await r.text(r.page.getByRole("region", { name: "Filters" }).getByRole("listitem"));
+    // It is the only row now.
+    await r.choose(r.section(/^Sizes/).getByRole("link", { name: /^flame graph/ }));
+    await pickWidest(r);
+    const picked = await r.picked();
+    await r.choose(r.details.getByRole("link", { name: /:\d+$/ }).first());
+    const line = await r.text(r.main.locator("[aria-selected=true]").last());
+    return { ...picked, sentence, text: word.replace(/\s+/g, " "), line };
+  },
+
   /** Which thread's blocks does another one free, and which call stack allocated them? */
   async freed(r) {
     await r.turnTo("Threads");
@@ -266,6 +292,49 @@ async function seen(r) {
   for (const part of parts) texts.push(await part.ariaSnapshot());
   texts.push(new URL(r.page.url()).search);
   return texts.join("\n").replace(/ \[(active|selected)\]/g, "").replace(/- status: selected .*/g, "- status");
+}
+
+/** Picks the innermost function of the program itself on the widest call path of a flame graph. */
+async function pickWidest(r) {
+  const tree = r.main.getByRole("tree");
+  await tree.waitFor();
+  await r.settled();
+  const current = () => tree.getByRole("treeitem").getAttribute("aria-label");
+  const program = (await current()).split(" · ")[0]; // its name is that of the root, and of its module
+  if (byKeyboard) {
+    await r.focus(tree);
+    // Down as long as there is something below, then up to what the details name with a place.
+    for (let name = await current(), before = ""; name !== before; name = await current()) {
+      before = name;
+      await r.page.keyboard.press("ArrowDown");
+    }
+    for (let i = 0; i < 40; i++) {
+      const name = await current();
+      if (!/^\d+ library frame/.test(name)) {
+        // The details follow when the reader stays.
+        const [word] = /^[\w:~]+/.exec(name);
+        const heading = r.details.getByRole("heading", { name: word }).first();
+        await heading.waitFor();
+        await r.settled();
+        if (await r.details.getByRole("link", { name: /:\d+$/ }).count()) return;
+      }
+      await r.page.keyboard.press("ArrowUp");
+    }
+    throw new Error("no function has a place");
+  }
+  const box = await tree.boundingBox();
+  const x = box.x + box.width / 2;
+  let found;
+  for (let y = box.y + 10; y < box.y + box.height; y += 20) {
+    await r.page.mouse.move(x, y);
+    await r.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const hint = r.main.locator(".hint");
+    if ((await hint.count()) === 0) break;
+    if ((await hint.innerText()).includes(program)) found = y;
+  }
+  r.clicks++;
+  await r.page.mouse.click(x, found);
+  await r.settled();
 }
 
 /** So many places of the timeline are looked at to see where it is steepest. */

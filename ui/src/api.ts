@@ -184,6 +184,7 @@ export interface Parameters {
     focus?: string[];
     ignore?: string[];
     hide?: string[];
+    heat?: HeatName[];
     skip?: number;
     limit?: number;
   };
@@ -390,6 +391,12 @@ export type MetricName =
   | "mapped"
   | "mapped-peak"
   | "mapped-resident";
+
+/** The values of the parameter heat. */
+export type HeatName =
+  | "time"
+  | "lifetime"
+  | "reallocs";
 
 /** The fields that hold texts, outside of tables. In others, a text is a large integer. */
 export const textFields: ReadonlySet<string> = new Set([
@@ -823,6 +830,34 @@ export interface Health {
   notes: string[];
 }
 
+export interface Heat {
+  time?: HeatMap | null;
+  lifetime?: HeatMap | null;
+  reallocs?: HeatMap | null;
+}
+
+export interface HeatClassColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  never: Flags;
+}
+
+export interface HeatMap {
+  down: HeatRowColumns;
+  across: HeatClassColumns;
+}
+
+export interface HeatRowColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  never: Flags;
+  counts: Lists<Numbers>;
+  bytes: Lists<Numbers>;
+  in_place: Lists<Numbers>;
+}
+
 export interface Hist {
   format_version: number;
   recording: Recording;
@@ -841,12 +876,15 @@ export interface Hist {
   other_sizes: number;
   lifetimes_ns: BucketColumns;
   never_freed: Count;
+  live: BucketColumns;
+  percentiles: PercentileColumns;
   reallocations: Reallocations;
   slack: SlackColumns;
   deallocations: number;
   allocations: number;
   sizes_by_time: SizesStepColumns;
   lifetimes_by_size: SizeLifetimesColumns;
+  heat?: Heat | null;
 }
 
 export interface InputColumns {
@@ -1118,6 +1156,12 @@ export interface Peak {
   blocks: number;
   time_ns: number;
   event: number;
+}
+
+export interface PercentileColumns {
+  rows: number;
+  percent: Numbers;
+  size: Numbers;
 }
 
 export interface PoolColumns {

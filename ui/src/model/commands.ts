@@ -18,7 +18,9 @@ export function commandOf(run: Run, recording: Recording, question: QuestionName
   const { function: file, sql, limit: _, ...others } = values;
   const word = question === "source" ? file : question === "sql" ? sql : undefined;
   const [asked, last] = word === undefined ? [values, undefined] : [others, word];
-  const words = [...wordsOf(run, recording, commands[question] ?? question, asked), shellQuote(run.path)];
+  // A command that draws heat maps prints nothing else, unless that is asked for.
+  const all = question === "hist" && values["heat"] ? { ...asked, show: "sizes,exact,lifetimes,slack" } : asked;
+  const words = [...wordsOf(run, recording, commands[question] ?? question, all), shellQuote(run.path)];
   return [...words, ...(last === undefined ? [] : [shellQuote(String(last))])].join(" ");
 }
 
@@ -42,7 +44,7 @@ function wordsOf(run: Run, recording: Recording, command: string, values: Values
     if (value === undefined || value === false || ofPage.has(name)) continue;
     if (value === true) words.push(`--${name}`);
     else if (typeof value === "object") {
-      if (name === "metric") words.push(`--${name}`, value.join(","));
+      if (name === "metric" || name === "heat") words.push(`--${name}`, value.join(","));
       else for (const one of value) words.push(`--${name}`, shellQuote(one));
     } else words.push(`--${name}`, shellQuote(String(value)));
   }

@@ -47,6 +47,7 @@ export const frameActions: readonly Action[] = [
   { id: "page.leaks", keys: ["5"], title: "Leaks", section: "Pages" },
   { id: "page.source", keys: ["6"], title: "Source", section: "Pages" },
   { id: "page.generations", keys: ["7"], title: "Generations", section: "Pages" },
+  { id: "page.sizes", keys: ["9"], title: "Sizes", section: "Pages" },
   { id: "page.threads", keys: ["0"], title: "Threads", section: "Pages" },
   { id: "page.blocks", keys: ["b"], title: "Blocks", section: "Pages" },
   { id: "page.sql", keys: ["q"], title: "SQL", section: "Pages" },

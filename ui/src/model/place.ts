@@ -3,7 +3,7 @@
 
 /** The pages, in the order of their keys. */
 export const pageNames = [
-  "overview", "flame", "table", "tree", "leaks", "source", "generations", "threads", "blocks", "sql",
+  "overview", "flame", "table", "tree", "leaks", "source", "generations", "sizes", "threads", "blocks", "sql",
 ] as const;
 export type PageName = (typeof pageNames)[number];
 

@@ -13,7 +13,7 @@ const filters = {
 };
 
 /** Pages whose metric is not chosen at the top. */
-const withoutMetric: readonly Place["page"][] = ["overview", "leaks", "generations", "threads", "blocks"];
+const withoutMetric: readonly Place["page"][] = ["overview", "leaks", "generations", "sizes", "threads", "blocks"];
 
 /** The ways back that apply to a place. */
 export function waysBack(place: Place): Way[] {

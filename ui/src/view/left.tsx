@@ -76,7 +76,7 @@ const kinds = [
   { name: "region", hint: "a region's name: load/*" },
   { name: "module", hint: "a file: libc.so.6" },
   { name: "size", hint: "100..4k, ..16, 1M.." },
-  { name: "lifetime", hint: "..1ms, 10us..2s, 5s.." },
+  { name: "lifetime", hint: "..1ms, 10us..2s, 5s.., never" },
 ] as const;
 
 /** A form that adds a filter. */

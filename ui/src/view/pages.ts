@@ -21,11 +21,12 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   tree: { title: "Tree", load: async () => (await import("./pages/tree.tsx")).Tree, metric: "peak" },
   leaks: { title: "Leaks", load: async () => (await import("./pages/leaks.tsx")).Leaks },
   source: { title: "Source", load: async () => (await import("./pages/source.tsx")).Source, metric: "peak" },
-  threads: { title: "Threads", load: async () => (await import("./pages/threads.tsx")).Threads },
-  blocks: { title: "Blocks", load: async () => (await import("./pages/blocks.tsx")).Blocks },
   generations: {
     title: "Generations",
     load: async () => (await import("./pages/generations.tsx")).Generations,
   },
+  sizes: { title: "Sizes", load: async () => (await import("./pages/sizes.tsx")).Sizes },
+  threads: { title: "Threads", load: async () => (await import("./pages/threads.tsx")).Threads },
+  blocks: { title: "Blocks", load: async () => (await import("./pages/blocks.tsx")).Blocks },
   sql: { title: "SQL", load: async () => (await import("./pages/sql.tsx")).Sql },
 };
