@@ -57,8 +57,8 @@ var effects = map[string][]effect{
 	"tree":   {atEffect},
 	"source": {atEffect},
 	"timeline": {
-		{[]string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric"}, without("stack"),
-			"with --stack; --from, --to and --thread have one"},
+		{[]string{"region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric", "fold"},
+			without("stack"), "with --stack; --from, --to and --thread have one"},
 		{[]string{"at"}, never, "here: a timeline shows what is live at all times"},
 		{[]string{"steps"}, func(f *pflag.FlagSet) bool { return !on(f, "stack") || !on(f, "csv") },
 			"with --stack --csv, which prints each time that a stack grew"},

@@ -75,7 +75,7 @@ var Questions = []Question{
 		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
 		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
-		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
+		Parameters: with(filters, "by", "metric", "top", "steps", "stack", "fold"),
 		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
 		preset: func(a *asked) {
 			grouped(query.ByStack, 0, query.Peak)(a)

@@ -150,6 +150,7 @@ export interface Parameters {
     top?: number;
     steps?: number;
     stack?: boolean;
+    fold?: boolean;
   };
   process: {
     from?: string;
@@ -1384,6 +1385,18 @@ export interface RunProgramColumns {
   levels: Shared<RunLevelsColumns>;
 }
 
+export interface Sampled {
+  resident_bytes: Numbers;
+  proportional_bytes: Numbers;
+  swapped_bytes: Numbers;
+  mapped_bytes: Numbers;
+  threads: Numbers;
+  minor_faults: Numbers;
+  major_faults: Numbers;
+  system_available_bytes: Numbers;
+  system_cached_bytes: Numbers;
+}
+
 export interface Samples {
   count: number;
   peak_rss_bytes: number | null;
@@ -1781,6 +1794,7 @@ export interface Timeline {
   rows: TimelineRowColumns;
   rest: TimelineRow;
   marks: MarkColumns;
+  sampled: Sampled;
 }
 
 export interface TimelineRow {
