@@ -10,13 +10,16 @@ export type Values = Record<string, string | number | boolean | readonly string[
 const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
 
 /** Parameters that a command does not have: it prints exact answers, and all of them. */
-const ofPage = new Set(["rough", "skip", "steps", "calls", "context"]);
+const ofPage = new Set(["rough", "skip", "calls", "context"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
   // A source file is a word of its own, after the recording.
   const { function: file, limit: _, ...others } = values;
-  const [asked, last] = question === "source" ? [others, file] : [values, undefined];
+  const [all, last] = question === "source" ? [others, file] : [values, undefined];
+  // Only the steps of layers are those of the command, too.
+  const { steps, ...asked } = all;
+  if (question === "timeline" && steps !== undefined) asked["steps"] = steps;
   const words = [...wordsOf(run, recording, commands[question] ?? question, asked), shellQuote(run.path)];
   return [...words, ...(last === undefined ? [] : [shellQuote(String(last))])].join(" ");
 }

@@ -2,7 +2,7 @@
 // line, so that a view, a URL and a command are one thing. The address never holds the token.
 
 /** The pages, in the order of their keys. */
-export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source"] as const;
+export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "timeline", "events", "more"] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Values of one text. Undefined: the default of the question. */
@@ -26,6 +26,8 @@ const texts = [
   "order",
   "file",
   "line",
+  "top", // how many layers the timeline has
+  "event", // the number of an event, from which on the log is shown
 ] as const;
 
 /** Values of several texts, in their order. */
@@ -39,6 +41,7 @@ const lists = [
   "hide",
   "collapse",
   "below",
+  "kind", // of events
   "picked", // what the right side explains: the names of a path, outermost first; one name: a function
 ] as const;
 

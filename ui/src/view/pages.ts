@@ -20,5 +20,12 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   table: { title: "Table", load: async () => (await import("./pages/table.tsx")).Table, metric: "peak" },
   tree: { title: "Tree", load: async () => (await import("./pages/tree.tsx")).Tree, metric: "peak" },
   leaks: { title: "Leaks", load: async () => (await import("./pages/leaks.tsx")).Leaks },
+  timeline: {
+    title: "Timeline",
+    load: async () => (await import("./pages/timeline.tsx")).TimelinePage,
+    metric: "peak",
+  },
+  events: { title: "Events", load: async () => (await import("./pages/events.tsx")).Events },
+  more: { title: "More", load: async () => (await import("./pages/more.tsx")).More },
   source: { title: "Source", load: async () => (await import("./pages/source.tsx")).Source, metric: "peak" },
 };

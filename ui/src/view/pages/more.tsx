@@ -1,0 +1,1 @@
+export function More() { return null; }
