@@ -98,8 +98,11 @@ export function layersOf(answer: Timeline): Layers {
   if (lists.some((list) => list.length !== n)) throw new TypeError("the timeline's lists do not belong together");
   const known = sampledNames.map((name): [SampledName, Float64Array] => {
     const list = sampled[name];
-    const first = list[0];
-    return [name, first === undefined ? new Float64Array() : Float64Array.of(first, ...list)];
+    const [first] = list;
+    if (first === undefined) return [name, new Float64Array()];
+    // Before the first sample, nothing is known.
+    const unknown = (i: number) => !/faults$/.test(name) && !((sampled.resident_bytes[i] ?? 0) > 0);
+    return [name, Float64Array.of(first, ...list).map((value, i) => (unknown(Math.max(0, i - 1)) ? NaN : value))];
   });
   return {
     timesNs,
@@ -145,6 +148,13 @@ export function stepNear(timesNs: Numbers, ns: number): number {
     if (Math.abs(t - ns) < Math.abs((timesNs[best] ?? 0) - ns)) best = i;
   });
   return best;
+}
+
+/** The largest of some numbers; NaN is not known. */
+export function largest(values: Float64Array): number {
+  let most = 0;
+  for (const value of values) if (value > most) most = value;
+  return most;
 }
 
 /** By second: what happened in each step, by the length of the step. */

@@ -12,6 +12,7 @@ import {
   describe,
   edgesOf,
   highestStep,
+  largest,
   layerAt,
   layerCountOf,
   layerCounts,
@@ -225,7 +226,7 @@ function Stack(
   const place = app.place.value;
   const theme = themeChanges.value;
   const edges = useMemo(() => edgesOf(layers.layers), [layers]);
-  const top = useMemo(() => Math.max(1, ...layers.live), [layers]) * 1.04;
+  const top = useMemo(() => Math.max(1, largest(layers.live)), [layers]) * 1.04;
   const axis = chartAxis(width, span);
   const step = pointed.step.value;
   const layer = pointed.layer.value;
@@ -321,7 +322,7 @@ function Legend(props: {
   const place = app.place.value;
   const all = layers.live[at] ?? 0;
   const last = layers.layers.length - 1;
-  const most = useMemo(() => layers.layers.map(({ live }) => Math.max(0, ...live)), [layers]);
+  const most = useMemo(() => layers.layers.map(({ live }) => largest(live)), [layers]);
   const flame = (group: Group) => {
     const only = onlyLayer(place, group);
     return only && { ...place, ...only, page: "flame" as const };
@@ -499,9 +500,9 @@ function Others(props: ChartProps & { at: number }) {
           <figcaption>
             <h2>{one.title}</h2>
             {one.of.map(({ label, hint, values, colour, text, exact }) => (
-              <span key={label} class="measured" title={`${hint}: ${exact(values[at] ?? 0)}`}>
+              <span key={label} class="measured" title={valueAt(values, at, exact) ? `${hint}: ${valueAt(values, at, exact)}` : hint}>
                 <i class={`key key-${colour}`} aria-hidden="true" />
-                {label} <b>{text(values[at] ?? 0)}</b>
+                {label} <b>{valueAt(values, at, text) || "–"}</b>
               </span>
             ))}
           </figcaption>
@@ -514,6 +515,12 @@ function Others(props: ChartProps & { at: number }) {
       )}
     </>
   );
+}
+
+/** A value in words; "": it is not known. */
+function valueAt(values: Float64Array, at: number, text: (value: number) => string): string {
+  const value = values[at] ?? NaN;
+  return Number.isNaN(value) ? "" : text(value);
 }
 
 const smallHeight = 72;
@@ -530,7 +537,7 @@ function Small(props: ChartProps & { chart: { title: string; bytes: boolean; of:
     const curves = given.of.map((one): Curve => {
       return { values: one.values, colour: colours[one.colour] ?? "", kind: one.kind, ...(one.dash && { dash: one.dash }) };
     });
-    const top = Math.max(1, ...given.of.map(({ values }) => Math.max(0, ...values))) * 1.04;
+    const top = Math.max(1, ...given.of.map(({ values }) => largest(values))) * 1.04;
     const hover = step === undefined ? undefined : layers.timesNs[step];
     const shape = { width, height: smallHeight, axis, top, bytes: given.bytes, times: false };
     return { ...shape, timesNs: layers.timesNs, curves, chosen: -1, hover, cursor };
@@ -553,7 +560,7 @@ function tableOf(layers: Layers): GridData {
   const columns: { column: GridColumn; cell: (i: number) => GridCell }[] = [];
   const add = (key: string, title: string, unit: "bytes" | "bytes/s" | "count", values: Float64Array, bars = false) => {
     if (values.length === 0) return;
-    const most = Math.max(0, ...values);
+    const most = largest(values);
     const scale = scaleOf(unit, most);
     columns.push({
       column: { key, group: key, heading: title, title: scale.unit || "\u00a0", hint: title, sorts: false,
