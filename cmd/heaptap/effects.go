@@ -37,7 +37,11 @@ var effects = map[string][]effect{
 		{append([]string{"at", "sort", "address", "limit", "skip"}, filterFlags...), without("block"),
 			"with --block, which tells about one block"},
 	},
-	"dump": {{[]string{"from", "to"}, with("events"), "without --events: they select events"}},
+	"dump": {
+		{append([]string{"from", "to"}, selectionFlags...), with("events"), "without --events: they select events"},
+		beforeEffect,
+	},
+	"log": {beforeEffect},
 	"export": {
 		{[]string{"json"}, with("list"), "without --list; JSON Lines of a recording: heaptap export -f jsonl"},
 		{[]string{"format", "output", "by", "metric", "at", "scrub", "scrub-functions", "salt"}, without("list"),
@@ -87,6 +91,9 @@ var gateEffects = []effect{
 	{filterFlags, func(f *pflag.FlagSet) bool { return !on(f, "no-mismatches") || limited(f) },
 		"on --no-mismatches, which judges the whole recording; add a limit, for example --max-leaked 0"},
 }
+
+// beforeEffect is that of the direction in which the log is read.
+var beforeEffect = effect{[]string{"before"}, with("limit"), "without --limit, the number of events"}
 
 // atEffect is that of the time at which something is live.
 var atEffect = effect{[]string{"at"}, func(f *pflag.FlagSet) bool {
