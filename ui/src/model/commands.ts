@@ -7,7 +7,12 @@ export type QuestionName = keyof Parameters;
 export type Values = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 /** The commands of questions that have none of the same name. */
-const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
+const commands: Partial<Record<QuestionName, string>> = {
+  process: "timeline",
+  curve: "timeline",
+  about: "report",
+  events: "dump --events",
+};
 
 /** Parameters that a command does not have: it prints exact answers, and all of them. */
 const ofPage = new Set(["rough", "skip", "calls", "context"]);
