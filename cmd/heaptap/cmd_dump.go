@@ -42,7 +42,7 @@ malloc(100) = #12 ... free(#12). --stacks prints the functions of each stack id.
 describes the lines, and the objects that --json prints instead.
 
 ` + wrapHelp("--from and --to select a range of time: "+timeref.Help+
-		". Of a large file, only that range is read. The other flags of selection say which of its events are printed.") + `
+		". Of a large file, only that range is read. Other flags say which of its events are printed.") + `
 
 Exit status: 0; 1 if RUN cannot be read, or if some of the requested events are damaged (the others
 are printed).`

@@ -42,11 +42,12 @@ func (d *dumpFlags) selection(f *pflag.FlagSet) {
 	f.StringArrayVar(&d.Focus, "focus", nil, "print events with a frame whose function, file or module matches this "+
 		"`REGEXP`; repeated: with one for each")
 	f.StringArrayVar(&d.Ignore, "ignore", nil, "print no events with a frame that matches `REGEXP`; may be repeated")
-	f.StringSliceVar(&d.kinds, "kind", nil, "print only events of this `KIND`: alloc, free, realloc (its halves), map, "+
-		"fail, unmatched, inherited, unrecorded, mark; may be repeated")
+	f.StringSliceVar(&d.kinds, "kind", nil, "print only events of this `KIND`: alloc, free, realloc (its halves), "+
+		"map, fail, unmatched, inherited, unrecorded, mark; may be repeated")
 	f.StringVar(&d.event, "event", "", "print events from the one of this `NUMBER` on; the first one is 0")
 	f.StringVar(&d.At, "at", "", "print events later than `TIME`, within --from and --to")
-	f.BoolVar(&d.before, "before", false, "print the events before --event or --at, or the last ones: as many as --limit says")
+	f.BoolVar(&d.before, "before", false,
+		"print the events before --event or --at, or the last ones: as many as --limit says")
 	f.IntVar(&d.limit, "limit", 0, "print at most `N` events; 0: all")
 }
 

@@ -136,7 +136,8 @@ func TestLogMarks(t *testing.T) {
 				var got []uint64
 				events := 0
 				for range 1000 {
-					l, err := ReadLog(t.Context(), s, &Query{}, LogChoice{At: at, Before: before, Most: most, Kinds: set})
+					c := LogChoice{At: at, Before: before, Most: most, Kinds: set}
+					l, err := ReadLog(t.Context(), s, &Query{}, c)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -8,8 +8,8 @@ import (
 )
 
 // Log reads which part of the log is asked for: from the event of a number on or, without one, from a moment on ("":
-// from the beginning of the range); or with before, what is before that ("": before the end of the range). Errors are of
-// type *Error.
+// from the beginning of the range); or with before, what is before that ("": before the end of the range). Errors are
+// of type *Error.
 func Log(s *query.Source, number, at string, before bool, kinds []string) (c query.LogChoice, err error) {
 	set, unknown := query.ParseKinds(kinds)
 	if unknown != "" {

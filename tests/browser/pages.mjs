@@ -9,7 +9,8 @@ import { settled, signIn } from "./app.mjs";
 
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
-const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6" };
+const keys = { overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", timeline: "8", events: "e",
+  more: "g" };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const problems = []; // of scripts, and violations of the policy
@@ -149,7 +150,7 @@ async function pressAll(page, query) {
   );
   await page.keyboard.press("Escape");
   const single = [...new Set(chords.filter(({ length }) => length === 1).flat())].filter(
-    (key) => /^[!-~]$/.test(key) && !/[1-6]/.test(key),
+    (key) => /^[!-~]$/.test(key) && !Object.values(keys).includes(key.toLowerCase()),
   );
   const others = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Enter", "Home", "End", "PageDown", "Escape"];
   for (const key of [...single, ...others]) {

@@ -17,7 +17,7 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source"}
+var pageNames = []string{"overview", "flame", "table", "tree", "leaks", "source", "timeline", "events", "more"}
 
 // sighting is what pages.mjs prints.
 type sighting struct {
@@ -339,7 +339,7 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource,
+	"source": checkSource, "timeline": checkTimeline, "events": checkEvents, "more": checkMore,
 }
 
 func checkOverview(t *testing.T, c commands, v view) {

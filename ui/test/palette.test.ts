@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pageNames } from "../src/model/place.ts";
 import { frameActions } from "../src/model/keys.ts";
 import { actionItems, groups, placeOfLink, type Item } from "../src/model/palette.ts";
 
@@ -11,7 +12,7 @@ test("without a text, pages and actions are offered; with one, the kind of the b
   const known = [...actionItems(frameActions), ...marks];
   const shown = (typed: string) =>
     groups(typed, known, functions).map(({ title, items }) => `${title} ${items.length}`);
-  assert.deepEqual(shown(" "), ["Pages 7", "Actions 8", "Marks 12"]);
+  assert.deepEqual(shown(" "), [`Pages ${pageNames.length + 1}`, "Actions 8", "Marks 12"]);
   const [first] = groups("session", known, functions);
   assert.equal(first?.title, "Functions");
   assert.deepEqual(first?.items[0]?.item.id, "Session::create");

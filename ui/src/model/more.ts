@@ -63,15 +63,19 @@ export interface Listing {
 const mostRows = 10_000;
 
 /** Orders of regions: as `heaptap regions --sort` has them. */
-const regionOrders = ["begin", "time", "allocations", "deallocations", "requested", "added", "highest", "lowest", "largest"];
+const regionOrders = [
+  "begin", "time", "allocations", "deallocations", "requested", "added", "highest", "lowest", "largest",
+];
 
 export function regionOrderOf({ sort }: Pick<Place, "sort">): string {
   return regionOrders.find((name) => name === sort) ?? "begin";
 }
 
-export function regionsParameters(place: Place): Parameters["regions"] {
+/** @param detailNs from when on there are events; 0: all the time */
+export function regionsParameters(place: Place, detailNs: number): Parameters["regions"] {
   const sort = regionOrderOf(place);
-  return { ...filtersOf(place), ...(sort !== "begin" && { sort }), limit: mostRows };
+  const from = detailNs > 0 ? { from: `${detailNs}ns` } : {};
+  return { ...from, ...filtersOf(place), ...(sort !== "begin" && { sort }), limit: mostRows };
 }
 
 export function regionsOf({ rows: r, more }: Regions): Listing {
@@ -141,8 +145,11 @@ export function globalsOf({ variables: v, more, total, threads }: Globals): List
       };
     }),
     more,
-    sum: `${size(total.total_bytes)} of static data${resident}, ${percent(total.variable_bytes, total.bytes)} of it in ` +
-      `${plural(total.variables, "variable")} with a name, ${plural(threads, "thread")}`,
+    sum: [
+      `${size(total.total_bytes)} of static data${resident}`,
+      `${percent(total.variable_bytes, total.bytes)} of it in ${plural(total.variables, "variable")} with a name`,
+      plural(threads, "thread"),
+    ].join(", "),
     sorts: [],
   };
 }
@@ -157,8 +164,7 @@ export function poolsOf({ pools: p }: Pick<Report, "pools">): Listing {
   };
   return {
     columns: [
-      bytes("peak-backing", "backing, most", "memory that it took from elsewhere, at its own peak", p.peak_backing_bytes,
-        true),
+      bytes("peak-backing", "backing, most", "that it took elsewhere, at its own peak", p.peak_backing_bytes, true),
       bytes("backing", "backing", "memory that it has at the end", p.backing_bytes),
       bytes("peak-live", "live, most", "live bytes of its blocks, at their own peak", p.peak_live_bytes, true),
       bytes("live", "live", "live bytes of its blocks at the end", p.live_bytes),
@@ -182,8 +188,8 @@ const mappingMetrics: MetricName[] = ["mapped-peak", "mapped", "mapped-resident"
 export function mappingsParameters(place: Place): Parameters["top"] {
   // What is mapped is known of the whole run, by call stack.
   const { module, focus, ignore, hide } = filtersOf(place);
-  const filters = { ...(module && { module }), ...(focus && { focus }), ...(ignore && { ignore }), ...(hide && { hide }) };
-  return { ...filters, by: "stack", metric: mappingMetrics, limit: mostRows };
+  const all = Object.entries({ module, focus, ignore, hide }).filter(([, value]) => value !== undefined);
+  return { ...(Object.fromEntries(all) as Parameters["top"]), by: "stack", metric: mappingMetrics, limit: mostRows };
 }
 
 export function mappingsOf({ rows, frames, more, total }: Top): Listing {
@@ -214,7 +220,7 @@ export function mappingsOf({ rows, frames, more, total }: Top): Listing {
       };
     }),
     more,
-    sum: `${size(total["mapped-peak"] ?? 0)} mapped at most by the program itself, at ${plural(some.length, "call stack")}`,
+    sum: `${size(total["mapped-peak"] ?? 0)} mapped at most, at ${plural(some.length, "call stack")} of the program`,
     sorts: [],
   };
 }
@@ -225,7 +231,7 @@ export function mismatchesOf({ mismatches: m, frames, blocks, more }: Mismatches
     columns: [
       { key: "count", title: "times", hint: "how many blocks", unit: "count", values: m.count, bars: true },
       { key: "first", title: "first", hint: "when it happened first", unit: "ns", values: m.time_ns },
-      { key: "size", title: "size", hint: "bytes requested by the first one", unit: "bytes", values: m.allocation.size },
+      { key: "size", title: "size", hint: "requested by the first one", unit: "bytes", values: m.allocation.size },
     ],
     items: Array.from({ length: m.rows }, (_, i): Item => {
       const [from, by] = [m.allocation.function.at(i), m.deallocation.function.at(i)];

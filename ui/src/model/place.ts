@@ -2,7 +2,10 @@
 // line, so that a view, a URL and a command are one thing. The address never holds the token.
 
 /** The pages, in the order of their keys. */
-export const pageNames = ["overview", "flame", "table", "tree", "leaks", "source", "timeline", "events", "more"] as const;
+export const pageNames = [
+  ...(["overview", "flame", "table", "tree", "leaks", "source"] as const),
+  ...(["timeline", "events", "more"] as const),
+] as const;
 export type PageName = (typeof pageNames)[number];
 
 /** Values of one text. Undefined: the default of the question. */

@@ -25,6 +25,7 @@ import type { Entry as MenuEntry } from "../menu.tsx";
 import { Answered, useActions, useMainPart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
+import { hasEvents, NoEvents } from "../parts/no-events.tsx";
 import { WaysBack } from "../ways-back.tsx";
 import {
   copyRow,
@@ -47,7 +48,9 @@ function questionOf({ place }: Selected): Question<"events", LogPart> {
 }
 
 export function Events({ app }: { app: App }) {
-  const part = useMainPart(app, "events", (selected) => (selected.rough ? undefined : questionOf(selected)));
+  const part = useMainPart(app, "events", (selected) => {
+    return selected.rough || !hasEvents(app) ? undefined : questionOf(selected);
+  });
   // The moment that is chosen on the timeline leads there.
   const { at } = app.place.value;
   const before = useRef(at);
@@ -57,6 +60,7 @@ export function Events({ app }: { app: App }) {
     }
     before.current = at;
   }, [at]);
+  if (hasEvents(app) === false) return <NoEvents app={app} what="single events" />;
   return (
     <Answered part={part} skeleton={rowsSkeleton}>
       {(main, shown) => <List key={shown.task.key} app={app} main={main} />}
@@ -137,7 +141,8 @@ function List({ app, main }: { app: App; main: LogPart }) {
       const at = stack?.headline;
       const note = [...notes, at && shorten(at.name, 80), at?.place].filter(Boolean).join(" · ");
       const turns = stack || freeStack ? shown : undefined;
-      const head: Line = { row: { key, level: 1, indent: 0, open: turns, name: what, note, title, tone: "plain" }, entry };
+      const row: GridRow = { key, level: 1, indent: 0, open: turns, name: what, note, title, tone: "plain" };
+      const head: Line = { row, entry };
       if (!turns) return [head];
       const of = (text: string, group: Group | undefined): Line[] => {
         if (!group) return [];

@@ -30,6 +30,7 @@ import { scaleOf } from "../../model/table.ts";
 import type { Question } from "../../net/ask.ts";
 import { copyText } from "../copy.ts";
 import { Answered, useActions, useMainPart } from "../part.tsx";
+import { hasEvents, NoEvents } from "../parts/no-events.tsx";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
@@ -66,11 +67,11 @@ function ask<Q extends QuestionName>(
   return question as unknown as Asks;
 }
 
-function questionOf({ place }: Selected): Asks {
+function questionOf({ place }: Selected, detailNs: number): Asks {
   const section = sectionOf(place);
   switch (section) {
     case "regions":
-      return ask(section, "regions", regionsParameters(place), regionsOf);
+      return ask(section, "regions", regionsParameters(place, detailNs), regionsOf);
     case "globals":
       return ask(section, "globals", globalsParameters(place), globalsOf);
     case "pools":
@@ -83,8 +84,14 @@ function questionOf({ place }: Selected): Asks {
 }
 
 export function More({ app }: { app: App }) {
-  const part = useMainPart(app, "more", (selected) => (selected.rough ? undefined : questionOf(selected)));
+  const part = useMainPart(app, "more", (selected) => {
+    const events = hasEvents(app);
+    const possible = events === true || (events === false && sectionOf(selected.place) !== "regions");
+    const detailNs = app.about.shown.value?.value.from_ns ?? 0;
+    return selected.rough || !possible ? undefined : questionOf(selected, detailNs);
+  });
   const section = sectionOf(app.place.value);
+  const none = section === "regions" && hasEvents(app) === false;
   return (
     <div class="more-page">
       <div class="tools">
@@ -101,9 +108,13 @@ export function More({ app }: { app: App }) {
           ))}
         </div>
       </div>
-      <Answered part={part} skeleton={rowsSkeleton}>
-        {(found) => (found.section === section ? <List key={section} app={app} {...found} /> : rowsSkeleton)}
-      </Answered>
+      {none ? (
+        <NoEvents app={app} what="regions" />
+      ) : (
+        <Answered part={part} skeleton={rowsSkeleton}>
+          {(found) => (found.section === section ? <List key={section} app={app} {...found} /> : rowsSkeleton)}
+        </Answered>
+      )}
     </div>
   );
 }
@@ -124,6 +135,7 @@ function List({ app, section, listing }: { app: App } & Found) {
   const { show: showMenu, menu } = useMenu();
   const { say, notice } = useNotice();
   const { items } = listing;
+  const detailNs = app.about.shown.value?.value.from_ns ?? 0;
 
   const lines = useMemo((): Line[] => {
     const unfolded = place.unfolded;
@@ -242,6 +254,9 @@ function List({ app, section, listing }: { app: App } & Found) {
             </button>
             <span class="quiet count" title={`${count(items.length + listing.more)} rows`}>
               {listing.sum}
+              {section === "regions" &&
+                detailNs > 0 &&
+                ` from ${app.clock.moment(detailNs)} on: before, events were folded`}
             </span>
           </>
         )

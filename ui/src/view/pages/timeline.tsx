@@ -48,6 +48,7 @@ import {
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
 import { Answered, useActions, useMainPart } from "../part.tsx";
+import { hasEvents, NoEvents } from "../parts/no-events.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridEvents } from "../table.tsx";
 import { themeChanges } from "../theme.tsx";
 import { paletteOf } from "../timeline-draw.ts";
@@ -60,7 +61,10 @@ function questionOf({ place }: Selected): Question<"timeline", Layers> {
 }
 
 export function TimelinePage({ app }: { app: App }) {
-  const part = useMainPart(app, "layers", (selected) => (selected.rough ? undefined : questionOf(selected)));
+  const part = useMainPart(app, "layers", (selected) => {
+    return selected.rough || !hasEvents(app) ? undefined : questionOf(selected);
+  });
+  if (hasEvents(app) === false) return <NoEvents app={app} what="timeline by function" />;
   return (
     <Answered part={part} skeleton={rowsSkeleton}>
       {(layers) => <Page app={app} layers={layers} />}
@@ -348,6 +352,7 @@ function Legend(props: {
           {layers.layers.map(({ group, name, live }, i) => {
             const bytes = live[at] ?? 0;
             const to = group && flame(group);
+            const full = group ? visible(group.text).slice(0, 500) : "";
             return (
               <tr
                 key={i}
@@ -375,7 +380,7 @@ function Legend(props: {
                     <button
                       type="button"
                       class="plain function"
-                      title={to ? `this alone: ${visible(group.text).slice(0, 500)}` : visible(group.text).slice(0, 500)}
+                      title={to ? `this alone: ${full}` : full}
                       onClick={() => alone(i)}
                     >
                       <Name text={name} limit={80} />
@@ -439,8 +444,16 @@ interface Measured {
   exact: (value: number) => string;
 }
 
-const bytesRate = { text: (v: number) => `${size(v)}/s`, exact: (v: number) => `${exactSize(Math.round(v))} per second` };
-const countRate = { text: (v: number) => `${shortCount(Math.round(v))}/s`, exact: (v: number) => `${digits(v)} per second` };
+const notLiveHint =
+  "code, stacks, static data, mappings and what the allocator keeps; below 0 where live blocks were not touched yet";
+const bytesRate = {
+  text: (v: number) => `${size(v)}/s`,
+  exact: (v: number) => `${exactSize(Math.round(v))} per second`,
+};
+const countRate = {
+  text: (v: number) => `${shortCount(Math.round(v))}/s`,
+  exact: (v: number) => `${digits(v)} per second`,
+};
 const bytesText = { text: size, exact: exactSize };
 const countText = { text: (v: number) => shortCount(v), exact: (v: number) => count(v) };
 
@@ -474,8 +487,7 @@ function Others(props: ChartProps & { at: number }) {
         kind: "line", dash: [4, 3], ...bytesText });
     if (!filtered) {
       add("Not live", true,
-        { label: "resident and not live", hint: "code, stacks, static data, mappings and what the allocator keeps; below "
-          + "0 where live blocks were not touched yet", values: notLive(layers), colour: "resident", kind: "bars",
+        { label: "resident and not live", hint: notLiveHint, values: notLive(layers), colour: "resident", kind: "bars",
           ...bytesText });
     }
     add("Mapped", true,
@@ -500,7 +512,7 @@ function Others(props: ChartProps & { at: number }) {
           <figcaption>
             <h2>{one.title}</h2>
             {one.of.map(({ label, hint, values, colour, text, exact }) => (
-              <span key={label} class="measured" title={valueAt(values, at, exact) ? `${hint}: ${valueAt(values, at, exact)}` : hint}>
+              <span key={label} class="measured" title={[hint, valueAt(values, at, exact)].filter(Boolean).join(": ")}>
                 <i class={`key key-${colour}`} aria-hidden="true" />
                 {label} <b>{valueAt(values, at, text) || "–"}</b>
               </span>
@@ -535,7 +547,8 @@ function Small(props: ChartProps & { chart: { title: string; bytes: boolean; of:
     const palette = box.current ? paletteOf(box.current) : undefined;
     const colours: Readonly<Record<string, string>> = { ...palette };
     const curves = given.of.map((one): Curve => {
-      return { values: one.values, colour: colours[one.colour] ?? "", kind: one.kind, ...(one.dash && { dash: one.dash }) };
+      const { values, kind, dash } = one;
+      return { values, colour: colours[one.colour] ?? "", kind, ...(dash && { dash }) };
     });
     const top = Math.max(1, ...given.of.map(({ values }) => largest(values))) * 1.04;
     const hover = step === undefined ? undefined : layers.timesNs[step];
