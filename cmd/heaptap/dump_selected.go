@@ -112,7 +112,7 @@ func printSelected(cmd *cobra.Command, f *dumpFlags, s *query.Source, d *dump.Du
 type logParts struct {
 	ask     func(at uint64, most int) (*query.Log, error)
 	limit   int    // 0: all events
-	missing string // what is damaged; "": nothing so far
+	missing string // what is damaged, and left out; "": nothing so far
 }
 
 // next asks for a part when there are already some events.
@@ -122,7 +122,7 @@ func (p *logParts) next(at uint64, found int) (*query.Log, error) {
 		most = min(most, p.limit-found)
 	}
 	l, err := p.ask(at, most)
-	if err == nil {
+	if err == nil && p.missing == "" {
 		p.missing = l.Missing
 	}
 	return l, err
@@ -143,7 +143,7 @@ func (p *logParts) forwards(at uint64) (from uint64, walk dump.Walk, err error) 
 			}
 			found += len(part.Events)
 			end := part.Next
-			if end >= part.End || p.missing != "" || p.limit > 0 && found >= p.limit {
+			if end >= part.End || p.limit > 0 && found >= p.limit {
 				return end, nil
 			}
 			if part, err = p.next(end, found); err != nil {
@@ -164,7 +164,7 @@ func (p *logParts) backwards(at uint64) (from uint64, walk dump.Walk, err error)
 		}
 		parts = append(parts, part)
 		found += len(part.Events)
-		if at = part.First; at <= part.Begin || found >= p.limit || p.missing != "" {
+		if at = part.First; at <= part.Begin || found >= p.limit {
 			break
 		}
 	}

@@ -124,7 +124,7 @@ func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error
 		l.First = at
 		l.Events, l.Next, err = r.forwards(at, l.End, c.Most)
 	}
-	if err := a.noteDamage(err, l.End-l.Begin); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	l.addMarks(s, c)
@@ -159,7 +159,7 @@ func (r *logReader) forwards(from, to uint64, most int) (list []LoggedEvent, nex
 	}
 	to = min(to, from+mostLooked)
 	next = to
-	err = r.Reader.Batches(r.ctx, from, to, func(b *recording.Batch) bool {
+	err = r.Reader.WalkBatches(r.ctx, from, to, func(b *recording.Batch) bool {
 		counts := r.counted(b)
 		for i := range b.Events {
 			if !counts[i] {
@@ -178,8 +178,8 @@ func (r *logReader) forwards(from, to uint64, most int) (list []LoggedEvent, nex
 		}
 		return true
 	})
-	if err != nil && len(list) > 0 {
-		next = list[len(list)-1].Number + 1
+	if err != nil && r.ctx.Err() == nil && !folded(err) { // what is damaged is left out
+		r.Missing, err = err.Error(), nil
 	}
 	return list, next, err
 }
