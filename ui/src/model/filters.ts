@@ -82,7 +82,6 @@ export function words(place: Place, clock: Clock): Word[] {
   const add = (kind: string, value: string, without: Place, idle = false) =>
     void found.push({ kind, value, idle, without });
   const noTree = !treePages.includes(place.page);
-  const log = place.page === "events"; // it has events, not frames and not whole lives of blocks
   if (place.from !== undefined || place.to !== undefined) {
     const compared = place.from2 !== undefined || place.to2 !== undefined;
     // Without it, what it was compared with is what is selected.
@@ -98,13 +97,12 @@ export function words(place: Place, clock: Clock): Word[] {
       const without = { ...place, [name]: place[name].filter((_, n) => n !== i) };
       const edit = name === "collapse" ? parseEdit(text) : undefined;
       const { kind, value } = edit ? wordsOf(edit) : { kind: name, value: readable(text) };
-      add(kind, value, without, name === "collapse" ? noTree : name === "hide" && log);
+      add(kind, value, without, name === "collapse" && noTree);
     });
   }
   for (const name of ["size", "lifetime"] as const) {
     const value = place[name];
-    const idle = log && name === "lifetime";
-    if (value !== undefined) add(name, value, { ...place, [name]: undefined }, idle);
+    if (value !== undefined) add(name, value, { ...place, [name]: undefined });
   }
   if (place.below.length > 0) {
     add("below", place.below.join(" › "), { ...place, below: [] }, noTree);

@@ -1,4 +1,6 @@
 // Draws layers and curves over time on a canvas.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { shortCount } from "../model/format.ts";
 import { timeTicks, byteTicks } from "../model/timeline-labels.ts";
 import { toPixel, type Axis } from "../model/timeline.ts";
@@ -20,10 +22,27 @@ export function restColour(inDark: boolean): string {
   return inDark ? "#6d7885" : "#a9b1ba";
 }
 
-/** Whether the page is dark now. */
-export function isDark(): boolean {
+const systemDark = matchMedia("(prefers-color-scheme: dark)");
+
+function isDark(): boolean {
   const chosen = document.documentElement.dataset["theme"];
-  return chosen === "dark" || (chosen !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  return chosen === "dark" || (chosen !== "light" && systemDark.matches);
+}
+
+/** Whether the page is dark, as that changes. (theme.tsx is part of the app's first file, and stays there.) */
+export function useDark(): boolean {
+  const dark = useSignal(isDark());
+  useEffect(() => {
+    const look = () => (dark.value = isDark());
+    const chosen = new MutationObserver(look);
+    chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    systemDark.addEventListener("change", look);
+    return () => {
+      chosen.disconnect();
+      systemDark.removeEventListener("change", look);
+    };
+  }, []);
+  return dark.value;
 }
 
 /** Left of the curves are the labels of the values. */

@@ -38,19 +38,18 @@ import {
   chartAxis,
   chartGutter,
   drawChart,
-  isDark,
   layerColour,
   plotHeight,
   restColour,
   type Chart,
+  useDark,
   type Curve,
 } from "../layers-draw.ts";
-import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
 import { Answered, useActions, useMainPart } from "../part.tsx";
 import { hasEvents, NoEvents } from "../parts/no-events.tsx";
+import { PlaceLink } from "../place-link.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridEvents } from "../table.tsx";
-import { themeChanges } from "../theme.tsx";
 import { paletteOf } from "../timeline-draw.ts";
 import { hover as hoverRow, menuEntries, MenuHere, Nothing, pick, rowsSkeleton, RowsPage, saveRows, useMenu,
   useNotice } from "./rows.tsx";
@@ -196,11 +195,11 @@ function useWidth() {
 /** A canvas that draws a chart whenever anything of it changes. */
 function Drawn({ chart }: { chart: Chart }) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const theme = themeChanges.value;
+  const inDark = useDark();
   useLayoutEffect(() => {
     const { current } = canvas;
     if (current?.parentElement && chart.width > 0) drawChart(current, chart, paletteOf(current.parentElement));
-  }, [chart, theme]);
+  }, [chart, inDark]);
   return <canvas ref={canvas} aria-hidden="true" />;
 }
 
@@ -228,14 +227,13 @@ function Stack(
   const { app, layers, span, cursor, pointed, alone, menu } = props;
   const { box, width } = useWidth();
   const place = app.place.value;
-  const theme = themeChanges.value;
+  const inDark = useDark();
   const edges = useMemo(() => edgesOf(layers.layers), [layers]);
   const top = useMemo(() => Math.max(1, largest(layers.live)), [layers]) * 1.04;
   const axis = chartAxis(width, span);
   const step = pointed.step.value;
   const layer = pointed.layer.value;
   const chart = useMemo((): Chart => {
-    const inDark = isDark();
     const last = edges.length - 1;
     const curves = edges.map((values, i): Curve => {
       return { values, colour: i === last ? restColour(inDark) : layerColour(i, inDark), kind: "area" };
@@ -243,7 +241,7 @@ function Stack(
     const hover = step === undefined ? undefined : layers.timesNs[step];
     const shape = { width, height: stackHeight, axis, top, bytes: true, times: true };
     return { ...shape, timesNs: layers.timesNs, curves, chosen: layer, hover, cursor };
-  }, [layers, width, span.begin, span.end, step, layer, cursor, theme]);
+  }, [layers, width, span.begin, span.end, step, layer, cursor, inDark]);
   const at = (event: MouseEvent) => {
     const i = stepAtPoint(event, axis, layers);
     const y = event.clientY - (event.currentTarget as HTMLElement).getBoundingClientRect().top;
@@ -321,8 +319,7 @@ function Legend(props: {
   menu: (i: number, at: { x: number; y: number }) => void;
 }) {
   const { app, layers, at, pointed, alone, menu } = props;
-  const theme = themeChanges.value;
-  const inDark = useMemo(isDark, [theme]);
+  const inDark = useDark();
   const place = app.place.value;
   const all = layers.live[at] ?? 0;
   const last = layers.layers.length - 1;
@@ -403,9 +400,9 @@ function Legend(props: {
                 </td>
                 <td>
                   {to && (
-                    <Link app={app} to={to}>
+                    <PlaceLink to={to} go={(place) => app.go(place)}>
                       flame graph
-                    </Link>
+                    </PlaceLink>
                   )}
                 </td>
               </tr>
@@ -540,7 +537,7 @@ const smallHeight = 72;
 function Small(props: ChartProps & { chart: { title: string; bytes: boolean; of: Measured[] } }) {
   const { layers, span, cursor, pointed, chart: given } = props;
   const { box, width } = useWidth();
-  const theme = themeChanges.value;
+  const inDark = useDark();
   const axis = chartAxis(width, span);
   const step = pointed.step.value;
   const chart = useMemo((): Chart => {
@@ -554,7 +551,7 @@ function Small(props: ChartProps & { chart: { title: string; bytes: boolean; of:
     const hover = step === undefined ? undefined : layers.timesNs[step];
     const shape = { width, height: smallHeight, axis, top, bytes: given.bytes, times: false };
     return { ...shape, timesNs: layers.timesNs, curves, chosen: -1, hover, cursor };
-  }, [given, width, span.begin, span.end, step, cursor, theme]);
+  }, [given, width, span.begin, span.end, step, cursor, inDark]);
   return (
     <div
       class="layers-picture"
