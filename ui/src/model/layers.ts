@@ -21,6 +21,11 @@ const usualCount = 8;
 
 /** How many steps the time is divided into: as many as can be told apart. */
 export const layerSteps = 400;
+/**
+ * From so many events on, the server chooses the steps: about 200, which end where it need not decode events. What it
+ * says of them is exact.
+ */
+const manyEvents = 20_000_000;
 
 export function layersByOf(place: Pick<Place, "by">): (typeof layersBy)[number] {
   return layersBy.find((by) => by === place.by) ?? "function";
@@ -70,13 +75,17 @@ export function shownTimes(place: Place, filters: Filters): Pick<Filters, "from"
   return { ...(from && { from }), ...(to && { to }) };
 }
 
-/** What the page asks. */
-export function layersParameters(place: Place): Parameters["timeline"] {
+/**
+ * What the page asks.
+ * @param events how many the recording has
+ */
+export function layersParameters(place: Place, events: number): Parameters["timeline"] {
   const filters = filtersOf(place);
   const by = layersByOf(place);
   const metric = [metricAt(place, filters) as MetricName];
   const parameters: Parameters["timeline"] = { ...filters, ...shownTimes(place, filters), by, metric };
-  Object.assign(parameters, { top: layerCountOf(place), steps: layerSteps });
+  parameters.top = layerCountOf(place);
+  if (events < manyEvents) parameters.steps = layerSteps;
   if (!place.unfolded && ofCode.has(by)) parameters.fold = true;
   return parameters;
 }

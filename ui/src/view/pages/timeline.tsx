@@ -54,14 +54,15 @@ import { paletteOf } from "../timeline-draw.ts";
 import { hover as hoverRow, menuEntries, MenuHere, Nothing, pick, rowsSkeleton, RowsPage, saveRows, useMenu,
   useNotice } from "./rows.tsx";
 
-function questionOf({ place }: Selected): Question<"timeline", Layers> {
+function questionOf({ place }: Selected, events: number): Question<"timeline", Layers> {
   const read = (answer: Timeline) => layersOf(answer);
-  return { name: "timeline", parameters: layersParameters(place), read: (answer) => read(answer as Timeline) };
+  return { name: "timeline", parameters: layersParameters(place, events), read: (answer) => read(answer as Timeline) };
 }
 
 export function TimelinePage({ app }: { app: App }) {
   const part = useMainPart(app, "layers", (selected) => {
-    return selected.rough || !hasEvents(app) ? undefined : questionOf(selected);
+    const events = app.about.shown.value?.value.events ?? 0;
+    return selected.rough || !hasEvents(app) ? undefined : questionOf(selected, events);
   });
   if (hasEvents(app) === false) return <NoEvents app={app} what="timeline by function" />;
   return (
