@@ -31,8 +31,8 @@ var dumpParts = []struct {
 }
 
 func newDumpCommand() *cobra.Command {
-	programs := &programFlags{}
-	cmd := dumpCommand(programs, "dump", "Print what a recording holds, event by event")
+	f := &dumpFlags{}
+	cmd := dumpCommand(f, "dump", "Print what a recording holds, event by event")
 	cmd.Long = `Dump prints the content of a recording as text. Without a flag that says what: a page on what is in
 the file and what takes up its space.
 
@@ -42,48 +42,55 @@ malloc(100) = #12 ... free(#12). --stacks prints the functions of each stack id.
 describes the lines, and the objects that --json prints instead.
 
 ` + wrapHelp("--from and --to select a range of time: "+timeref.Help+
-		". Of a large file, only that range is read.") + `
+		". Of a large file, only that range is read. Other flags say which of its events are printed.") + `
 
 Exit status: 0; 1 if RUN cannot be read, or if some of the requested events are damaged (the others
 are printed).`
 	cmd.Example = `  heaptap dump server.4711.htap
   heaptap dump --events --from 1.5s --to 1.6s server.4711.htap
+  heaptap dump --events --kind alloc,realloc --size 1M.. --focus parse server.4711.htap
+  heaptap dump --events --at peak --before --limit 20 server.4711.htap
   heaptap dump --events --from 99% --json server.4711.htap | jq 'select(.size > 1000000)'
   heaptap dump --stacks server.4711.htap`
 	chosen := make([]bool, len(dumpParts))
 	for i, p := range dumpParts {
 		cmd.Flags().BoolVar(&chosen[i], p.flag, false, p.usage)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, programs, args, chosen) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, f, args, chosen) }
 	return cmd
 }
 
 func newLogCommand() *cobra.Command {
-	programs := &programFlags{}
-	cmd := dumpCommand(programs, "log", "Print a recording's events: short for dump --events")
+	f := &dumpFlags{}
+	cmd := dumpCommand(f, "log", "Print a recording's events: short for dump --events")
 	cmd.Long = `Log prints the events of a recording, one a line. It is the same as "heaptap dump --events".`
 	cmd.Example = `  heaptap log server.4711.htap | grep realloc
   heaptap log --from peak server.4711.htap`
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, programs, args, []bool{true}) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runDump(cmd, f, args, []bool{true}) }
 	return cmd
 }
 
 // dumpCommand makes what dump and log have in common.
-func dumpCommand(programs *programFlags, name, short string) *cobra.Command {
+func dumpCommand(f *dumpFlags, name, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " [flags] [RUN]",
 		Short: short,
 		Args:  oneRun,
 	}
-	programs.add(cmd.Flags())
-	cmd.Flags().String("from", "start", "print events later than `TIME`")
-	cmd.Flags().String("to", "end", "print events up to `TIME`")
+	f.programs.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.From, "from", "start", "print events later than `TIME`")
+	cmd.Flags().StringVar(&f.To, "to", "end", "print events up to `TIME`")
+	f.selection(cmd.Flags())
 	cmd.Flags().Bool("json", false, "print lines of JSON")
 	return cmd
 }
 
-func runDump(cmd *cobra.Command, programs *programFlags, args []string, chosen []bool) error {
+func runDump(cmd *cobra.Command, f *dumpFlags, args []string, chosen []bool) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
+	if f.selects(cmd) {
+		return dumpSelected(cmd, f, args, asJSON)
+	}
+	programs := &f.programs
 	found, err := programs.finder(cmd).Find(cmd.Context(), first(args))
 	if err != nil {
 		return err
@@ -96,8 +103,7 @@ func runDump(cmd *cobra.Command, programs *programFlags, args []string, chosen [
 	defer r.Close()
 	var cuts [2]uint64
 	for i, flag := range []string{"from", "to"} {
-		text, _ := cmd.Flags().GetString(flag)
-		if cuts[i], err = question.Cut(r, flag, text); err != nil {
+		if cuts[i], err = question.Cut(r, flag, []string{f.From, f.To}[i]); err != nil {
 			return usage(cmd, err)
 		}
 	}

@@ -160,7 +160,8 @@ func (q *sqlFlags) put(cmd *cobra.Command, s *query.Source, engine *sqltool.Engi
 	said := map[string]bool{}
 	in.Missing = func(text string) {
 		if !said[text] {
-			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the tables have only the readable part: %s\n", escape.Terminal(text))
+			fmt.Fprintf(cmd.ErrOrStderr(), "heaptap: the tables have only the readable part: %s\n",
+				escape.Terminal(text))
 		}
 		said[text] = true
 	}

@@ -19,13 +19,16 @@ func newTimelineCommand() *cobra.Command {
 		Long: `Timeline draws the live bytes over time, the resident set as the kernel counts it, and the rate of
 allocation. A column is a step of equal time; its height is the most that was live at any moment of
 the step, so that no peak is missed. With --top, the groups that count most have a line each: by
-default call stacks, by what was live of them at the peak.
+default call stacks, by what was live of them at the peak. A block counts in one group only: by
+function, in that of the function that allocated it itself, or with --fold in that of the function
+for which libraries did. So the groups and the rest add up to the live bytes at each step.
 
 With --stack, it draws the memory of each thread's stack instead, as deep as it has been so far: at
 events, with the call stacks at which it grew (in steps of 4 KiB), and down to the lowest page that
 any call touched.`,
 		Example: `  heaptap timeline server.4711.htap
   heaptap timeline --top 8 --from 10% --to 20% server.4711.htap
+  heaptap timeline --top 8 --by function --fold server.4711.htap
   heaptap timeline --top 5 --by module --csv --steps 1000 server.4711.htap > live.csv
   heaptap timeline --stack --thread 'worker*' server.4711.htap`,
 		Args: oneRun,
@@ -33,6 +36,7 @@ any call touched.`,
 	q := newQuestion(cmd, -1)
 	q.grouped(cmd, query.ByStack, query.Peak)
 	cmd.Flags().Lookup("metric").Usage = "the `METRIC` by which --top chooses"
+	q.folds(cmd.Flags())
 	cmd.Flags().Lookup("at").Hidden = true // what is live is shown at all times
 	cmd.Flags().IntVar(&top, "top", top, "show the `N` groups that count most")
 	cmd.Flags().IntVar(&steps, "steps", steps, "divide the time into `N` steps; default: one for each column; with "+

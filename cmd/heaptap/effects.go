@@ -37,7 +37,11 @@ var effects = map[string][]effect{
 		{append([]string{"at", "sort", "address", "limit", "skip"}, filterFlags...), without("block"),
 			"with --block, which tells about one block"},
 	},
-	"dump": {{[]string{"from", "to"}, with("events"), "without --events: they select events"}},
+	"dump": {
+		{append([]string{"from", "to"}, selectionFlags...), with("events"), "without --events: they select events"},
+		beforeEffect,
+	},
+	"log": {beforeEffect},
 	"export": {
 		{[]string{"json"}, with("list"), "without --list; JSON Lines of a recording: heaptap export -f jsonl"},
 		{[]string{"format", "output", "by", "metric", "at", "scrub", "scrub-functions", "salt"}, without("list"),
@@ -57,7 +61,8 @@ var effects = map[string][]effect{
 	"tree":   {atEffect},
 	"source": {atEffect},
 	"timeline": {
-		{[]string{"freed-by", "region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric"},
+		{[]string{"freed-by", "region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric",
+			"fold"},
 			without("stack"), "with --stack; --from, --to and --thread have one"},
 		{[]string{"at"}, never, "here: a timeline shows what is live at all times"},
 		{[]string{"steps"}, func(f *pflag.FlagSet) bool { return !on(f, "stack") || !on(f, "csv") },
@@ -89,6 +94,9 @@ var gateEffects = []effect{
 	{filterFlags, func(f *pflag.FlagSet) bool { return !on(f, "no-mismatches") || limited(f) },
 		"on --no-mismatches, which judges the whole recording; add a limit, for example --max-leaked 0"},
 }
+
+// beforeEffect is that of the direction in which the log is read.
+var beforeEffect = effect{[]string{"before"}, with("limit"), "without --limit, the number of events"}
 
 // atEffect is that of the time at which something is live.
 var atEffect = effect{[]string{"at"}, func(f *pflag.FlagSet) bool {

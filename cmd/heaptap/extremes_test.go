@@ -29,7 +29,8 @@ var extremeCommands = map[string][]string{
 	"check":  {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff":   {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
-		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE"},
+		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE",
+		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --at 50% --before --limit 3 --json FILE"},
 	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
@@ -38,7 +39,7 @@ var extremeCommands = map[string][]string{
 	"hist": {"FILE", "--json FILE", "--show exact --limit 0 FILE", "--focus . --from 50% FILE",
 		"--heat time,lifetime,reallocs FILE", "--heat time,lifetime,reallocs --json --lifetime never FILE"},
 	"leaks":      {"FILE", "--json FILE", "--suggest FILE", "--runtime --frames 0 FILE"},
-	"log":        {"FILE", "--json FILE"},
+	"log":        {"FILE", "--json FILE", "--size 1.. FILE", "--event 3 --limit 2 FILE"},
 	"memory":     {"FILE", "--json FILE", "--limit 0 --exact FILE", "--at 50% FILE"},
 	"mismatches": {"FILE", "--json FILE", "--limit 0 --frames 0 --exact FILE"},
 	"open":       nil, // goes on until Ctrl-C; internal/api has the answers
@@ -53,11 +54,11 @@ var extremeCommands = map[string][]string{
 	"runs":       nil, // takes a folder
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open
+	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
+	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
+	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 --fold FILE", "--from 50% --json FILE"},
 	"sql": {"FILE --query totals", "--json FILE --query functions", "--csv --query sizes --limit 5 FILE",
 		"--from 50% --query peak FILE"},
-	"source":   {"FILE", "--json FILE", "--from 50% FILE"},
-	"threads":  {"FILE", "--json FILE", "--from peak FILE"},
-	"timeline": {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 FILE", "--from 50% --json FILE"},
 	"top": {"FILE", "--json --limit 0 FILE", "--by line FILE", "--by address FILE", "--by file FILE",
 		"--by module FILE", "--by stack FILE",
 		"--by thread FILE", "--by size FILE", "--by allocator --json FILE", "--metric own-peak,copied,time,churn " +

@@ -14,6 +14,27 @@ type Timeline struct {
 	Rows     []TimelineRow `json:"rows"`
 	Rest     TimelineRow   `json:"rest"`
 	Marks    []Mark        `json:"marks"` // of the range
+	Sampled  Sampled       `json:"sampled"`
+}
+
+// Sampled is what the kernel said of the process and the system. Each list has an entry for each step, or none if the
+// recording has no such samples.
+type Sampled struct {
+	Resident     []int64 `json:"resident_bytes"`
+	Proportional []int64 `json:"proportional_bytes"`
+	Swapped      []int64 `json:"swapped_bytes"`
+	Mapped       []int64 `json:"mapped_bytes"`
+	Threads      []int64 `json:"threads"`
+	MinorFaults  []int64 `json:"minor_faults"` // in the step
+	MajorFaults  []int64 `json:"major_faults"` // in the step; these had to read from disk
+	Available    []int64 `json:"system_available_bytes"`
+	Cached       []int64 `json:"system_cached_bytes"`
+}
+
+func newSampled(x *query.ProcessSamples) Sampled {
+	return Sampled{orNone(x.Resident), orNone(x.Proportional), orNone(x.Swapped), orNone(x.Mapped),
+		orNone(x.Threads), orNone(x.MinorFaults), orNone(x.MajorFaults), orNone(x.SystemAvailable),
+		orNone(x.SystemCached)}
 }
 
 // TimelineRow is the development of a group.
@@ -43,6 +64,8 @@ func NewTimeline(s *query.Source, t *query.Series) *Timeline {
 	}
 	j.Metrics, j.Total = []Metric{}, Values{}
 	j.Marks = newMarks(t.Marks(s))
+	samples := t.Samples(s)
+	j.Sampled = newSampled(&samples)
 	return j
 }
 

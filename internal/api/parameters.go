@@ -33,13 +33,14 @@ type asked struct {
 	question.Sorting // sort is also of regions
 
 	up, stack, runtime        bool
+	before, marks             bool
 	timeline, fold, calls     bool
 	of, function, rough       string
 	block, address, sql       string
 	top, steps, line, context int
 	rows, columns             int
-	heat                      []string
-	marks                     bool
+	heat, kinds               []string
+	event                     string
 	file                      int // number of a source file; -1: none
 
 	given url.Values // the parameters, in their canonical form
@@ -83,7 +84,7 @@ var Parameters = []Parameter{
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
-	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, and for blocks",
+	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, blocks, and events",
 		func(a *asked) *string { return &a.At }),
 	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column; blocks by "+
 		strings.Join(query.BlockOrders(), ", "),
@@ -112,6 +113,11 @@ var Parameters = []Parameter{
 	flag("marks", "let the rows be the spans between marks, whatever rows says, and list what each left behind",
 		func(a *asked) *bool { return &a.marks }),
 	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
+	text("event", "the number of an event: the log from it on", func(a *asked) *string { return &a.event }),
+	flag("before", "show what is before the event or the moment, instead of what is from it on",
+		func(a *asked) *bool { return &a.before }),
+	choices("kind", "show only events of these kinds", query.KindNames(),
+		func(a *asked) *[]string { return &a.kinds }),
 	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
 	text("sql", "a question to the tables stacks, frames, events and timeline: one SELECT",
 		func(a *asked) *string { return &a.sql }),
@@ -139,6 +145,9 @@ var Parameters = []Parameter{
 // filters are the parameters that say what counts, in the order in which a report lists them.
 var filters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore",
 	"hide"}
+
+// logFilters are those of the log: what a frame is called, and how long a block lives, are not about events.
+var logFilters = []string{"from", "to", "thread", "region", "module", "size", "focus", "ignore"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

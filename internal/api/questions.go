@@ -75,7 +75,7 @@ var Questions = []Question{
 		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
 		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
-		Parameters: with(filters, "by", "metric", "top", "steps", "stack"),
+		Parameters: with(filters, "by", "metric", "top", "steps", "stack", "fold"),
 		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
 		preset: func(a *asked) {
 			grouped(query.ByStack, 0, query.Peak)(a)
@@ -150,6 +150,9 @@ var Questions = []Question{
 		Parameters: with(filters, "at", "sort", "block", "address", "skip", "limit"), Command: "blocks",
 		Answers: append(answers[answer.Blocks](), answers[answer.Biography]()...),
 		preset:  func(a *asked) { a.Sort, a.Limit = query.Largest.String(), 20 }, ask: blocks},
+	{Name: "events", Text: "the log: events from a moment or a number on, or before it; at most 1,000",
+		Parameters: with(logFilters, "event", "at", "before", "kind", "limit"), Command: "dump",
+		Answers: answers[answer.Log](), preset: func(a *asked) { a.Limit = 200 }, ask: events},
 	{Name: "memory", Text: "of what the resident set consisted", Command: "memory", Parameters: []string{"at"},
 		Answers: answers[answer.Memory](), answer: memory},
 	{Name: "globals", Text: "the largest static and thread-local variables", Command: "globals",

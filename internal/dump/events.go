@@ -11,8 +11,22 @@ import (
 // Events writes the events between two cuts, one per line, and among them the marks and the names of memory. Damaged
 // events are left out; the error is then a *recording.DamageError.
 func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
+	return d.Selected(from, true, func(yield func(n, ref uint64, e *event.Event) bool) (uint64, error) {
+		return to, d.r.Walk(ctx, from, to, yield)
+	})
+}
+
+// Walk yields events from a cut on, until yield returns false: each with its number and that of the allocation that it
+// makes or ends. It returns the cut up to which it has yielded all of them.
+type Walk func(yield func(n, ref uint64, e *event.Event) bool) (to uint64, err error)
+
+// Selected is Events with the events of a walk from a cut on; with marks, or without.
+func (d *Dumper) Selected(from uint64, marked bool, walk Walk) error {
 	marks, ranges := newMarksAmong(d, from), newRangesAmong(d, from)
-	err := d.walk(ctx, from, to, marks, ranges)
+	if !marked {
+		marks.marks = nil
+	}
+	to, err := d.walk(walk, marks, ranges)
 	marks.upTo(to)
 	ranges.upTo(to)
 	if d.err != nil {
@@ -22,12 +36,12 @@ func (d *Dumper) Events(ctx context.Context, from, to uint64) error {
 }
 
 // walk writes the events.
-func (d *Dumper) walk(ctx context.Context, from, to uint64, marks *marksAmong, ranges *rangesAmong) error {
+func (d *Dumper) walk(walk Walk, marks *marksAmong, ranges *rangesAmong) (to uint64, err error) {
 	add := d.text
 	if d.json {
 		add = d.eventObject
 	}
-	return d.r.Walk(ctx, from, to, func(n, alloc uint64, e *event.Event) bool {
+	return walk(func(n, alloc uint64, e *event.Event) bool {
 		marks.before(n, e.Time)
 		ranges.before(n)
 		d.line = add(d.line[:0], n, alloc, e)

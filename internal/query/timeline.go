@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -42,11 +43,15 @@ type ProcessTimeline struct {
 // MostRegionSpans is how many regions a timeline has at most, the longest: more cannot be told apart on a screen.
 const MostRegionSpans = 1000
 
-// ProcessSamples are what the kernel said of the process: the most in each step; without a sample, what the step before
-// had. They have an entry for each step. A list is nil if the recording has no such samples.
+// ProcessSamples are what the kernel said of the process and the system: the most in each step; without a sample, what
+// the step before had. They have an entry for each step. A list is nil if the recording has no such samples.
 type ProcessSamples struct {
 	Resident, Proportional, Swapped, Mapped []int64 // bytes
 	Threads                                 []int64
+	// Page faults between the last sample before the step and the last one in it. Major ones had to read from disk.
+	MinorFaults, MajorFaults []int64
+	// Of the whole system, in bytes: the least that was available to programs, and the most that cached files.
+	SystemAvailable, SystemCached []int64
 }
 
 // maxRoughBlocks is how many blocks of events a rough timeline decodes at most: they take some 20 ms.
@@ -127,9 +132,19 @@ func stepTimes(begin, span int64, n int) []int64 {
 
 // addSamples adds the samples, the marks and the regions of the range.
 func (t *ProcessTimeline) addSamples(s *Source) {
-	x := &t.Samples
+	t.Samples = s.samplesOf(t.Times, t.To == s.last)
+	t.Marks, t.MarkNames = t.Answer.Marks(s)
+	t.Regions = s.longestRegions(t.Begin, t.Begin+t.Span, MostRegionSpans)
+}
+
+// Samples returns what the kernel said in each step.
+func (t *Series) Samples(s *Source) ProcessSamples { return s.samplesOf(t.Times, t.To == s.last) }
+
+// samplesOf returns what the kernel said in steps that end at times; toEnd: the last one goes on to the end of the run.
+func (s *Source) samplesOf(times []int64, toEnd bool) (x ProcessSamples) {
+	samples := s.Reader.Samples()
 	of := func(value func(*event.Sample) int64) []int64 {
-		return timetravel.MostSampled(s.Reader.Samples(), t.Times, t.To == s.last, value)
+		return timetravel.MostSampled(samples, times, toEnd, value)
 	}
 	x.Resident = of(func(v *event.Sample) int64 { return v.RSS })
 	x.Proportional = of(func(v *event.Sample) int64 { return v.PSS })
@@ -141,8 +156,30 @@ func (t *ProcessTimeline) addSamples(s *Source) {
 		}
 		return v.Threads
 	})
-	t.Marks, t.MarkNames = t.Answer.Marks(s)
-	t.Regions = s.longestRegions(t.Begin, t.Begin+t.Span, MostRegionSpans)
+	x.MinorFaults = timetravel.Counted(samples, times, toEnd, func(v *event.Sample) int64 { return v.MinorFaults })
+	x.MajorFaults = timetravel.Counted(samples, times, toEnd, func(v *event.Sample) int64 { return v.MajorFaults })
+	x.SystemCached = of(func(v *event.Sample) int64 { return orUnknown(v.SystemCached) })
+	// The most of what is not available is the least of what is.
+	x.SystemAvailable = of(func(v *event.Sample) int64 {
+		if orUnknown(v.SystemFree) < 0 {
+			return -1
+		}
+		return math.MaxInt64 - v.SystemFree
+	})
+	for i, taken := range x.SystemAvailable {
+		if taken > 0 { // else it is from before the first sample
+			x.SystemAvailable[i] = math.MaxInt64 - taken
+		}
+	}
+	return x
+}
+
+// orUnknown makes what recordings without that sample have, 0, what is not known.
+func orUnknown(bytes int64) int64 {
+	if bytes == 0 {
+		return -1
+	}
+	return bytes
 }
 
 // process is the timeline of a merged recording.

@@ -114,3 +114,26 @@ func TestMostSampled(t *testing.T) {
 		}
 	}
 }
+
+// TestCounted: a step has what was counted in it; what came before the first sample is in none.
+func TestCounted(t *testing.T) {
+	t.Parallel()
+	samples := []event.Sample{{Time: 2, MinorFaults: 5}, {Time: 11, MinorFaults: 9}, {Time: 15, MinorFaults: 20},
+		{Time: 35, MinorFaults: -1}, {Time: 41, MinorFaults: 30}}
+	faults := func(s *event.Sample) int64 { return s.MinorFaults }
+	for _, x := range []struct {
+		times []int64
+		toEnd bool
+		want  []int64
+	}{
+		{[]int64{0, 10, 20, 30, 40}, false, []int64{0, 15, 0, 0}},
+		{[]int64{0, 10, 20, 30, 40}, true, []int64{0, 15, 0, 10}},
+		{[]int64{12, 13, 16}, false, []int64{0, 11}},
+		{[]int64{0, 12}, false, []int64{4}},
+		{[]int64{-9, -5}, false, nil},
+	} {
+		if got := timetravel.Counted(samples, x.times, x.toEnd, faults); !slices.Equal(got, x.want) {
+			t.Errorf("%v, %v: %v, want %v", x.times, x.toEnd, got, x.want)
+		}
+	}
+}

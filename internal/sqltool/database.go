@@ -104,8 +104,8 @@ func (d *Database) load(ctx context.Context, in *export.Input, name string) erro
 type TooManyError struct{ Rows uint64 }
 
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("the table events would have %s rows, more than %s: select a range of time, a thread or functions",
-		humanize.Number(e.Rows), humanize.Number(MaxEvents))
+	return fmt.Sprintf("the table events would have %s rows, more than %s: select a range of time, a thread or "+
+		"functions", humanize.Number(e.Rows), humanize.Number(MaxEvents))
 }
 
 // events is how many events a selection has; 0 if that is not known because it depends on what they are.

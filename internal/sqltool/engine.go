@@ -36,24 +36,25 @@ type Engine struct {
 type kind struct {
 	program, name, install string
 	types                  map[table.Kind]string // of columns
-	flags                  []string              // for loading
-	load                   func(ctx context.Context, w *bufio.Writer, dir string, in *export.Input, t *table.Table) error
+	load                   loader
 	asking                 []string // flags, before the file's name and the question
 	before                 string   // what is said before the question
 }
+
+// loader writes a script that inserts the rows of a table, whose engine works in a folder.
+type loader func(ctx context.Context, script *bufio.Writer, dir string, in *export.Input, t *table.Table) error
 
 // kinds are the engines, the one that is preferred first.
 var kinds = []*kind{
 	{program: "duckdb", name: "DuckDB", install: "DuckDB (one file: https://duckdb.org)",
 		types: map[table.Kind]string{table.Uint: "UBIGINT", table.Int: "BIGINT", table.Float: "DOUBLE",
 			table.Text: "VARCHAR", table.Flag: "BOOLEAN"},
-		flags: []string{"-batch", "-bail"}, load: loadParquet, asking: []string{"-batch", "-bail", "-readonly", "-json"},
+		load: loadParquet, asking: []string{"-batch", "-bail", "-readonly", "-json"},
 		before: "SET enable_external_access = false; SET lock_configuration = true;"},
 	{program: "sqlite3", name: "SQLite", install: "SQLite's shell (Debian's package sqlite3)",
 		types: map[table.Kind]string{table.Uint: "INTEGER", table.Int: "INTEGER", table.Float: "REAL",
 			table.Text: "TEXT", table.Flag: "BOOLEAN"},
-		flags: []string{"-batch", "-bail"}, load: loadRows,
-		asking: []string{"-batch", "-bail", "-readonly", "-safe", "-json"}},
+		load: loadRows, asking: []string{"-batch", "-bail", "-readonly", "-safe", "-json"}},
 }
 
 // Engines are the names of the programs that --engine may name, the preferred one first.
@@ -197,7 +198,7 @@ func (e *Engine) load(ctx context.Context, dir string, in *export.Input) error {
 func (e *Engine) write(ctx context.Context, dir string, script func(w *bufio.Writer) error) error {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := e.command(running, dir, append(e.kind.flags[:len(e.kind.flags):len(e.kind.flags)], file))
+	cmd := e.command(running, dir, []string{"-batch", "-bail", file})
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ ORDER BY temporary DESC LIMIT 10`},
 	{"sizes", "Which sizes are most frequent?",
 		`SELECT size, count(*) AS n FROM events WHERE kind = 'alloc' GROUP BY size ORDER BY n DESC, size LIMIT 20`},
 	{"lifetimes", "How long do blocks live, by call stack?",
-		`SELECT stack, count(*) AS freed, avg(time_ns - born_ns) AS mean_ns FROM events WHERE kind = 'free' GROUP BY stack
-ORDER BY freed DESC, stack`},
+		`SELECT stack, count(*) AS freed, avg(time_ns - born_ns) AS mean_ns FROM events WHERE kind = 'free'
+GROUP BY stack ORDER BY freed DESC, stack`},
 	{"handed-over", "Which threads free what others allocated?",
 		`SELECT born_by, thread, count(*) AS blocks FROM events WHERE kind = 'free' AND born_by <> thread
 GROUP BY born_by, thread ORDER BY blocks DESC`},

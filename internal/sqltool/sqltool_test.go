@@ -103,7 +103,8 @@ func TestResult(t *testing.T) {
 			}
 			rows = append(rows, strings.Join(cells, " "))
 		}
-		if names := strings.Join(r.Names, " "); names != c.names || strings.Join(rows, "|") != c.values || r.More != c.more {
+		names := strings.Join(r.Names, " ")
+		if names != c.names || strings.Join(rows, "|") != c.values || r.More != c.more {
 			t.Errorf("%s: %q %q %v", c.answer, names, rows, r.More)
 		}
 	}

@@ -10,8 +10,8 @@ import { settled, signIn } from "./app.mjs";
 const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
 const keys = {
-  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", sizes: "9",
-  threads: "0", blocks: "b", sql: "q",
+  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", timeline: "8",
+  sizes: "9", threads: "0", blocks: "b", events: "e", more: "g", sql: "q",
 };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });

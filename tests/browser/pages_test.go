@@ -18,7 +18,8 @@ import (
 )
 
 var pageNames = []string{
-	"overview", "flame", "table", "tree", "leaks", "source", "generations", "sizes", "threads", "blocks", "sql",
+	"overview", "flame", "table", "tree", "leaks", "source", "generations", "timeline", "sizes", "threads", "blocks",
+	"events", "more", "sql",
 }
 
 // sighting is what pages.mjs prints.
@@ -387,8 +388,8 @@ func exact(t *testing.T, text string) float64 {
 // checks hold pages to what the command says that they show.
 var checks = map[string]func(*testing.T, commands, view){
 	"overview": checkOverview, "flame": checkFlame, "table": checkTable, "tree": checkTree, "leaks": checkLeaks,
-	"source": checkSource, "generations": checkGenerations, "sizes": checkSizes, "threads": checkThreads,
-	"blocks": checkBlocks, "sql": checkSQL,
+	"source": checkSource, "generations": checkGenerations, "timeline": checkTimeline, "sizes": checkSizes,
+	"threads": checkThreads, "blocks": checkBlocks, "events": checkEvents, "more": checkMore, "sql": checkSQL,
 }
 
 // checkSQL compares the cells of a result with what the command on the page prints.

@@ -38,6 +38,8 @@ export interface Answers {
   generations: Generations;
   /** the largest or the oldest blocks that are live at a moment; with block, what became of one */
   blocks: Blocks | Biography;
+  /** the log: events from a moment or a number on, or before it; at most 1,000 */
+  events: Log;
   /** of what the resident set consisted */
   memory: Memory;
   /** the largest static and thread-local variables */
@@ -157,6 +159,7 @@ export interface Parameters {
     top?: number;
     steps?: number;
     stack?: boolean;
+    fold?: boolean;
   };
   process: {
     from?: string;
@@ -270,6 +273,21 @@ export interface Parameters {
     block?: string;
     address?: string;
     skip?: number;
+    limit?: number;
+  };
+  events: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    focus?: string[];
+    ignore?: string[];
+    event?: string;
+    at?: string;
+    before?: boolean;
+    kind?: KindName[];
     limit?: number;
   };
   memory: {
@@ -397,6 +415,18 @@ export type HeatName =
   | "time"
   | "lifetime"
   | "reallocs";
+
+/** The values of the parameter kind. */
+export type KindName =
+  | "alloc"
+  | "free"
+  | "unmatched"
+  | "inherited"
+  | "fail"
+  | "map"
+  | "unrecorded"
+  | "realloc"
+  | "mark";
 
 /** The fields that hold texts, outside of tables. In others, a text is a large integer. */
 export const textFields: ReadonlySet<string> = new Set([
@@ -993,6 +1023,56 @@ export interface Leaks {
   suspects: SuspectColumns;
 }
 
+export interface Log {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  first_event: number;
+  next_event: number;
+  range_first_event: number;
+  range_next_event: number;
+  log: LogEventColumns;
+  log_marks: LogMarkedColumns;
+}
+
+export interface LogEventColumns {
+  rows: number;
+  event: Numbers;
+  time_ns: Numbers;
+  kind: Texts;
+  call: Texts;
+  thread: ThreadColumns;
+  number: Numbers;
+  size: Numbers;
+  usable: Numbers;
+  address: Texts;
+  old_address: Texts;
+  old_size: Numbers;
+  born_ns: Numbers;
+  born_by: Shared<ThreadColumns>;
+  lifetime_ns: Numbers;
+  realloc: Flags;
+  in_place: Flags;
+  temporary_block: Flags;
+  stack: PathColumn;
+  free_stack: PathColumn;
+}
+
+export interface LogMarkedColumns {
+  rows: number;
+  mark: Texts;
+  time_ns: Numbers;
+  events_before: Numbers;
+}
+
 export interface MapCalls {
   calls: number;
   failed: number;
@@ -1519,6 +1599,18 @@ export interface SQLTables {
   queries: SQLQueryColumns;
 }
 
+export interface Sampled {
+  resident_bytes: Numbers;
+  proportional_bytes: Numbers;
+  swapped_bytes: Numbers;
+  mapped_bytes: Numbers;
+  threads: Numbers;
+  minor_faults: Numbers;
+  major_faults: Numbers;
+  system_available_bytes: Numbers;
+  system_cached_bytes: Numbers;
+}
+
 export interface Samples {
   count: number;
   peak_rss_bytes: number | null;
@@ -1916,6 +2008,7 @@ export interface Timeline {
   rows: TimelineRowColumns;
   rest: TimelineRow;
   marks: MarkColumns;
+  sampled: Sampled;
 }
 
 export interface TimelineRow {

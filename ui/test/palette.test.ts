@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pageNames } from "../src/model/place.ts";
 import { frameActions } from "../src/model/keys.ts";
 import { actionItems, groups, placeOfLink, type Item } from "../src/model/palette.ts";
-import { pageNames } from "../src/model/place.ts";
 
 const item = (kind: Item["kind"], name: string): Item => ({ kind, id: name, name, note: "" });
 const functions = ["Cache::insert", "Session::create"].map((name) => item("function", name));

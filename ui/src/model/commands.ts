@@ -7,21 +7,28 @@ export type QuestionName = keyof Parameters;
 export type Values = Record<string, string | number | boolean | readonly string[] | undefined>;
 
 /** The commands of questions that have none of the same name. */
-const commands: Partial<Record<QuestionName, string>> = { process: "timeline", curve: "timeline", about: "report" };
+const commands: Partial<Record<QuestionName, string>> = {
+  process: "timeline",
+  curve: "timeline",
+  about: "report",
+  events: "dump --events",
+};
 
 /** Parameters that a command does not have: it prints exact answers, and all of them. */
-const ofPage = new Set(["rough", "skip", "steps", "calls", "context"]);
+const ofPage = new Set(["rough", "skip", "calls", "context"]);
 
 /** The command that answers as a question to a recording does. */
 export function commandOf(run: Run, recording: Recording, question: QuestionName, values: Values): string {
   // A source file is a word of its own, after the recording, and so is SQL.
   const { function: file, sql, limit: _, ...others } = values;
   const word = question === "source" ? file : question === "sql" ? sql : undefined;
-  const [asked, last] = word === undefined ? [values, undefined] : [others, word];
+  const { steps, ...asked } = word === undefined ? values : others;
+  // Only the steps of layers are those of the command, too.
+  if (question === "timeline" && steps !== undefined) asked["steps"] = steps;
   // A command that draws heat maps prints nothing else, unless that is asked for.
-  const all = question === "hist" && values["heat"] ? { ...asked, show: "sizes,exact,lifetimes,slack" } : asked;
-  const words = [...wordsOf(run, recording, commands[question] ?? question, all), shellQuote(run.path)];
-  return [...words, ...(last === undefined ? [] : [shellQuote(String(last))])].join(" ");
+  if (question === "hist" && asked["heat"]) asked["show"] = "sizes,exact,lifetimes,slack";
+  const words = [...wordsOf(run, recording, commands[question] ?? question, asked), shellQuote(run.path)];
+  return [...words, ...(word === undefined ? [] : [shellQuote(String(word))])].join(" ");
 }
 
 /** The command that shows what has changed between two ranges of time, of which `values` has the later one. */

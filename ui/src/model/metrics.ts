@@ -45,7 +45,7 @@ export const metricGroups: readonly { title: string; metrics: readonly Metric[] 
   group("At a moment", [
     metric("peak", "live at the peak", "bytes", "not yet freed when the process had most bytes live"),
     metric("peak-blocks", "blocks at the peak", "count", "how many blocks were live then"),
-    metric("live", "live at the end", "bytes", "not yet freed at the end of the selected time, or at the chosen moment"),
+    metric("live", "live at the end", "bytes", "not yet freed at the end of the selected time, or at its moment"),
     metric("live-blocks", "blocks live at the end", "count", "how many blocks were live then"),
     metric("kept", "kept", "bytes", "allocated in the range, and live at its end or at the chosen moment"),
     metric("kept-blocks", "blocks kept", "count", "how many blocks of the range are live then"),

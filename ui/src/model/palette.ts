@@ -30,7 +30,7 @@ const titles: Record<Item["kind"], string> = {
   link: "Links",
 };
 
-/** So many of each kind are shown: the best of all kinds are in view. */
+/** So many of each kind are shown, but for pages, which are few: the best of all kinds are in view. */
 const mostOfKind = 12;
 
 /** The items of actions. Those that lead to pages are pages. */
@@ -61,7 +61,7 @@ export function groups(typed: string, known: readonly Item[], found: readonly It
   for (const match of ranked) {
     const list = byKind.get(match.item.kind);
     if (!list) byKind.set(match.item.kind, [match]);
-    else if (list.length < mostOfKind) list.push(match);
+    else if (list.length < mostOfKind || match.item.kind === "page") list.push(match);
   }
   const order: readonly Item["kind"][] = text === "" ? ["page", "action", "mark", "recording"] : [...byKind.keys()];
   return order.flatMap((kind) => {

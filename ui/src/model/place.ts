@@ -3,7 +3,8 @@
 
 /** The pages, in the order of their keys. */
 export const pageNames = [
-  "overview", "flame", "table", "tree", "leaks", "source", "generations", "sizes", "threads", "blocks", "sql",
+  "overview", "flame", "table", "tree", "leaks", "source", "generations", "timeline", "sizes", "threads", "blocks",
+  "events", "more", "sql",
 ] as const;
 export type PageName = (typeof pageNames)[number];
 
@@ -28,6 +29,8 @@ const texts = [
   "order",
   "file",
   "line",
+  "top", // how many layers the timeline has
+  "event", // the number of an event, from which on the log is shown
   "block", // the number of the allocation of the block that is explained
   "address", // the one that blocks shall hold
   "rows", // of generations
@@ -47,6 +50,7 @@ const lists = [
   "hide",
   "collapse",
   "below",
+  "kind", // of events
   "picked", // what the right side explains: the names of a path, outermost first; one name: a function
 ] as const;
 

@@ -72,7 +72,8 @@ export function rowActions(place: Place, subject: Subject): RowAction[] {
   return found;
 }
 
-function transforms({ group, path, up }: Subject): Transform[] {
+/** What changes what counts, by a row. */
+export function transforms({ group, path, up }: Subject): Transform[] {
   const { by, tid, sizes, unknown } = group;
   const headline = by === "stack" ? group.headline : undefined;
   const stack = by === "stack" ? group.stack : [];

@@ -25,8 +25,15 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
     title: "Generations",
     load: async () => (await import("./pages/generations.tsx")).Generations,
   },
+  timeline: {
+    title: "Timeline",
+    load: async () => (await import("./pages/timeline.tsx")).TimelinePage,
+    metric: "peak",
+  },
   sizes: { title: "Sizes", load: async () => (await import("./pages/sizes.tsx")).Sizes },
   threads: { title: "Threads", load: async () => (await import("./pages/threads.tsx")).Threads },
   blocks: { title: "Blocks", load: async () => (await import("./pages/blocks.tsx")).Blocks },
+  events: { title: "Events", load: async () => (await import("./pages/events.tsx")).Events },
+  more: { title: "More", load: async () => (await import("./pages/more.tsx")).More },
   sql: { title: "SQL", load: async () => (await import("./pages/sql.tsx")).Sql },
 };

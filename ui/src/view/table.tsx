@@ -71,6 +71,8 @@ export interface GridData {
 export interface GridEvents {
   /** The row that the right side explains. It comes a moment after the reader has stopped moving. */
   pick?: (i: number) => void;
+  /** A click, where that does more than to explain the row. */
+  click?: (i: number) => void;
   hover?: (i: number | undefined) => void;
   /** Enter or a double click. */
   enter?: (i: number) => void;
@@ -201,7 +203,7 @@ export function Grid({ data, events, cursor }: { data: GridData; events: GridEve
     const button = event.target.closest(".grid-menu");
     if (button) menuAt(i, button);
     else if (data.row(i).tone === "words" && data.row(i).open === undefined) events.enter?.(i);
-    else if (!event.target.closest(".grid-turn")) events.pick?.(i);
+    else if (!event.target.closest(".grid-turn")) (events.click ?? events.pick)?.(i);
   };
   const inView = at >= from && at < to;
   return (
