@@ -11,9 +11,8 @@ import {
   type StackFrame,
   type Values,
 } from "../src/model/details.ts";
-import { pickedOf } from "../src/model/picked.ts";
 import type { MetricName } from "../src/api.ts";
-import { home } from "../src/model/place.ts";
+import { home, pickedOf } from "../src/model/place.ts";
 import { Fault } from "../src/net/fault.ts";
 import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../src/net/details.ts";
 import { columns } from "./encode.mjs";

@@ -3,7 +3,7 @@ import type { MetricName } from "../api.ts";
 import type { Filters } from "./filters.ts";
 import { plural } from "./format.ts";
 import { metricOf, type Unit } from "./metrics.ts";
-import type { Picked } from "./picked.ts";
+import type { Picked } from "./place.ts";
 
 /** Whose code a frame is; "": not known. What a thread begins with is told by its name, the rest by the server. */
 export type Kind = "" | "own" | "library" | "wrapper" | "other" | "start";

@@ -16,7 +16,7 @@ import {
   type StackFrame,
   type Values,
 } from "../model/details.ts";
-import type { Picked } from "../model/picked.ts";
+import type { Picked } from "../model/place.ts";
 import { literally, type Filters } from "../model/filters.ts";
 import { atOf } from "../model/metrics.ts";
 import { base, offsetOf } from "../model/names.ts";

@@ -7,8 +7,7 @@ import { type Details, type Excerpt, type MoreDetails, type StackFrame } from ".
 import { editorLink } from "../model/editor.ts";
 import { literally } from "../model/filters.ts";
 import { isRange, metricAt, metricOf, whyNot } from "../model/metrics.ts";
-import { pickedOf } from "../model/picked.ts";
-import type { Place, PageName } from "../model/place.ts";
+import { pickedOf, type PageName, type Place } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
 import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../net/details.ts";
 import { DetailsView } from "./details.tsx";

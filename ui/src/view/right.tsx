@@ -1,7 +1,7 @@
 // The right side: what is picked, and what happened in the selected range.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
-import { pickedOf } from "../model/picked.ts";
+import { pickedOf } from "../model/place.ts";
 import { Lazy } from "./lazy.tsx";
 
 const about = new Lazy<{ app: App }>(async () => (await import("./about.tsx")).About);

@@ -36,7 +36,7 @@ import type { Question } from "../../net/ask.ts";
 import { Bone } from "../figures.tsx";
 import { Answered, useActions, useMainPart } from "../part.tsx";
 import { HeatMap } from "../parts/heat.tsx";
-import { PlaceLink } from "../place-link.tsx";
+import { PlaceLink } from "../link.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
 import { WaysBack } from "../ways-back.tsx";
 

@@ -6,7 +6,7 @@ import { placeOfInsight, type Insight, type Part } from "../../model/overview.ts
 import type { Place } from "../../model/place.ts";
 import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
-import { PlaceLink } from "../place-link.tsx";
+import { PlaceLink } from "../link.tsx";
 
 export function InsightList(props: {
   recording: string;

@@ -6,7 +6,7 @@ import { home, placeOf, type Place } from "../../model/place.ts";
 import { Size } from "../figures.tsx";
 import { Name } from "../name.tsx";
 import { ProgramsHead } from "../programs-head.tsx";
-import { PlaceLink } from "../place-link.tsx";
+import { PlaceLink } from "../link.tsx";
 
 /** Programs that are shown: the recordings' page has all of them. */
 const mostPrograms = 8;

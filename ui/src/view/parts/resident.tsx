@@ -7,7 +7,7 @@ import { mostNamed, placeOfPart, residentInWords, residentMeanings, type Residen
 import { Bone, Size } from "../figures.tsx";
 import { GoLink, type Go } from "../go.tsx";
 import { Name } from "../name.tsx";
-import { PlaceLink } from "../place-link.tsx";
+import { PlaceLink } from "../link.tsx";
 
 /** @param source leads to a line of the source */
 export function ResidentBar(props: {
