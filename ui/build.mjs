@@ -24,6 +24,25 @@ function filesBelow(folder) {
     .sort();
 }
 
+/**
+ * Has each file that is loaded later import the app, which is there by then: so what they share with it is in one file.
+ * Without that, there would be a file for each set of pages that have something in common, and all of them would be
+ * loaded first.
+ */
+const sharing = {
+  name: "sharing",
+  setup(build) {
+    build.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) =>
+      kind === "dynamic-import" ? { path: join(resolveDir, path), pluginData: "later" } : undefined,
+    );
+    build.onLoad({ filter: /\.tsx?$/ }, ({ path, pluginData }) =>
+      pluginData === "later"
+        ? { contents: `import ${JSON.stringify(join(here, "src/main.tsx"))};\n${readFileSync(path, "utf8")}`, loader: "tsx" }
+        : undefined,
+    );
+  },
+};
+
 /** The built files by name: contents as bytes. The same sources give the same bytes. */
 async function bundle() {
   const result = await build({
@@ -38,6 +57,7 @@ async function bundle() {
     charset: "utf8",
     legalComments: "none", // licenses.txt has them
     metafile: true,
+    plugins: [sharing],
     write: false,
     outdir: "dist",
     logLevel: "warning",

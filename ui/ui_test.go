@@ -99,8 +99,13 @@ func TestSize(t *testing.T) {
 	}
 	size, compressed := sizes(all)
 	t.Logf("all JavaScript: %d bytes, compressed %d", size, compressed)
-	pages := dynamic.FindAllSubmatch(contents["app.js"], -1)
-	if len(pages) < 6 {
+	first := map[string]bool{}
+	needs("app.js", first)
+	var pages [][][]byte
+	for name := range first {
+		pages = append(pages, dynamic.FindAllSubmatch(contents[name], -1)...)
+	}
+	if len(pages) < 14 {
 		t.Fatalf("app.js imports %d pages", len(pages))
 	}
 	for _, m := range pages {

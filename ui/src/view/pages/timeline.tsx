@@ -48,7 +48,7 @@ import {
 import { Name } from "../name.tsx";
 import { Answered, useActions, useMainPart } from "../part.tsx";
 import { hasSomeEvents, NoEvents } from "../parts/no-events.tsx";
-import { PlaceLink } from "../place-link.tsx";
+import { PlaceLink } from "../link.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridEvents } from "../table.tsx";
 import { paletteOf } from "../timeline-draw.ts";
 import { hover as hoverRow, menuEntries, MenuHere, Nothing, pick, rowsSkeleton, RowsPage, saveRows, useMenu,

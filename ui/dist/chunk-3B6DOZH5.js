@@ -1,1 +1,0 @@
-import{e as n}from"./chunk-TO33JLVQ.js";import{r as l}from"./chunk-CHL6PGHO.js";function r(e){let i=t=>{t.button!==0||t.ctrlKey||t.metaKey||t.shiftKey||t.altKey||(t.preventDefault(),e.go(e.to))};return l("a",{class:e.class,title:e.title,href:n(e.to),"aria-label":e.label,"aria-current":e.current?"page":void 0,onClick:i,children:e.children})}export{r as a};

@@ -1,1 +1,0 @@
-import{l as e}from"./chunk-CHL6PGHO.js";var t=e(""),r=2e3,o;async function c(i,n){let s=await navigator.clipboard?.writeText(i).then(()=>!0,()=>!1);t.value=s?`${n} copied`:"this browser does not let pages copy",clearTimeout(o),o=setTimeout(()=>t.value="",r)}export{t as a,c as b};

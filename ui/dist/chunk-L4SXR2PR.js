@@ -1,1 +1,0 @@
-function r(n){let[i,...t]=n.picked;if(i===void 0){let e=Number(n.line);return n.page!=="source"||n.file===void 0||!Number.isInteger(e)||e<=0?void 0:{kind:"line",file:n.file,line:e}}return t.length===0?{kind:"function",name:i}:{kind:"stack",path:n.picked,up:n.up}}export{r as a};

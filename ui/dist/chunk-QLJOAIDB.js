@@ -1,1 +1,0 @@
-import{r as o}from"./chunk-CHL6PGHO.js";import{b as e,c as i}from"./chunk-AV6DT4PQ.js";var l=2e3;function b({text:s,limit:r}){let t=e(s),n=i(t,r);return o("bdi",{class:"name",title:n===t?void 0:i(t,l),children:n})}export{b as a};
