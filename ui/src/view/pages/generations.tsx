@@ -372,9 +372,11 @@ function changeableIn({ stack, file, line }: Repeat): Frame | undefined {
   return stack.find((frame) => frame.file === file && frame.line === line);
 }
 
-/** What the right side explains. */
-function pickedOf({ stack }: Repeat): string[] {
-  return stack.map(({ id }) => id).reverse();
+/** What the right side explains: the path to that frame. */
+function pickedOf(one: Repeat): string[] {
+  const at = changeableIn(one);
+  const path = at ? one.stack.slice(one.stack.indexOf(at)) : one.stack;
+  return path.map(({ id }) => id).reverse();
 }
 
 /** A call stack: its function leads to the flame graph of what it left behind, its place to the source. */
