@@ -75,21 +75,31 @@ func Generate(ctx context.Context, s *Source, q *Query, t Triangle) (*Generation
 	if err := g.divide(t); err != nil {
 		return nil, err
 	}
-	if a.perBlock || !a.farSums() {
+	stacks, err := g.mayRepeat()
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[uint32]int, len(stacks))
+	for i, id := range stacks {
+		places[id] = i
+	}
+	var cells []left
+	a.Plan = FromSummaries
+	switch {
+	case a.perBlock || !a.farSums():
 		a.Plan = FromEvents
-		err = g.fromEvents()
-	} else {
-		a.Plan = FromSummaries
+		if err = g.fromEvents(); err == nil && len(stacks) > 0 {
+			cells, err = g.leftFromEvents(places)
+		}
+	case t.Marks:
+		cells, err = g.spansFromSums(places)
+	default:
 		err = g.fromSums()
 	}
 	if err != nil {
 		return nil, err
 	}
-	if t.Marks {
-		if g.out.Repeats, err = g.repeats(); err != nil {
-			return nil, err
-		}
-	}
+	g.out.Repeats = g.repeats(stacks, cells)
 	columns := len(g.out.Moments.Cuts)
 	g.out.Together = make([]Amount, columns)
 	for _, row := range g.out.Rows {

@@ -29,6 +29,10 @@ func BenchmarkGenerations(b *testing.B) {
 			_, err := Generate(b.Context(), s, &Query{}, Triangle{Rows: 20, Columns: 20})
 			return err
 		}},
+		{"triangle between marks", func(s *Source) error {
+			_, err := Generate(b.Context(), s, &Query{}, Triangle{Columns: 20, Marks: true})
+			return err
+		}},
 		{"triangle of a filter", func(s *Source) error {
 			q := &Query{Focus: []*regexp.Regexp{regexp.MustCompile("list|str|eval")}}
 			_, err := Generate(b.Context(), s, q, Triangle{Rows: 20, Columns: 20})

@@ -30,30 +30,10 @@ type left struct{ end, mark Amount }
 
 // repeats finds the call stacks that left equally many blocks behind in at least three consecutive rows, which must be
 // at least half of the spans that begin and end with a mark. What counts is what is live at the end of the range; or,
-// if that gives fewer rows, at the last mark in it: programs may free everything when they end. That of samples is not
-// known.
-func (g *generations) repeats() ([]Repeat, error) {
+// if that gives fewer rows, at the last mark in it: programs may free everything when they end. The cells are by stack,
+// then by row.
+func (g *generations) repeats(stacks []uint32, cells []left) []Repeat {
 	n := len(g.out.Births.Cuts) - 1
-	if n < leastRepeats || g.Sampled {
-		return nil, nil
-	}
-	stacks, err := g.mayRepeat(n)
-	if err != nil || len(stacks) == 0 {
-		return nil, err
-	}
-	places := make(map[uint32]int, len(stacks))
-	for i, id := range stacks {
-		places[id] = i
-	}
-	var cells []left // by stack, then by row
-	if g.Plan == FromEvents {
-		cells, err = g.leftFromEvents(places)
-	} else {
-		cells, err = g.leftFromSums(places)
-	}
-	if err != nil {
-		return nil, err
-	}
 	f := emptyForest(g.ask) // call stacks with the same text are one
 	joined := make(map[int32]int)
 	var list []Repeat
@@ -79,7 +59,7 @@ func (g *generations) repeats() ([]Repeat, error) {
 	slices.SortStableFunc(kept, func(a, b Repeat) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Stack, b.Stack))
 	})
-	return kept, nil
+	return kept
 }
 
 // find finds the longest series of equal numbers of blocks, of several the last one.
@@ -106,8 +86,13 @@ func (r *Repeat) find(rows []left) bool {
 	return r.Rows >= leastRepeats && 2*r.Rows >= n-2
 }
 
-// mayRepeat returns the call stacks with enough live blocks, those with most live bytes first.
-func (g *generations) mayRepeat(rows int) ([]uint32, error) {
+// mayRepeat returns the call stacks that may have left something behind in each row, those with most live bytes first.
+// Of samples that is not known.
+func (g *generations) mayRepeat() ([]uint32, error) {
+	rows := len(g.out.Births.Cuts) - 1
+	if !g.out.Marks || rows < leastRepeats || g.Sampled {
+		return nil, nil
+	}
 	most := make(map[uint32]uint64)
 	for _, cut := range g.out.Births.Cuts[rows-1:] {
 		list, err := timetravel.LiveAt(g.ctx, g.Reader, cut)
@@ -167,51 +152,87 @@ func (g *generations) leftFromEvents(places map[uint32]int) ([]left, error) {
 	return cells, err
 }
 
-// leftFromSums counts from the recording's sums: what changed in each row, but what ended in it of another row counts
-// in that.
-func (g *generations) leftFromSums(places map[uint32]int) ([]left, error) {
+// spansFromSums makes the triangle whose columns are ends of rows, and what is left of some call stacks, from the
+// recording's sums: what changed in each row, but what ended in it of another row counts in that.
+func (g *generations) spansFromSums(places map[uint32]int) ([]left, error) {
 	cuts := g.out.Births.Cuts
 	n := len(cuts) - 1
 	cells := make([]left, len(places)*n)
 	// count adds what happened in a row to what is left of another one, or the same.
-	count := func(cells []left, place, row, in int, x Amount) {
+	count := func(place, row, in int, x Amount) {
 		k := &cells[place*n+row]
 		k.end.add(x)
 		if in < n-1 {
 			k.mark.add(x)
 		}
 	}
+	g.out.Born = make([]Amount, n)
+	changed := make([][]Amount, n) // by row, then by the row in which it happened
 	for i := range n {
+		changed[i] = make([]Amount, n)
 		changes, err := timetravel.Changes(g.ctx, g.Reader, cuts[i], cuts[i+1])
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range changes.List() {
+			if !g.stacks.keep(c.Stack) {
+				continue
+			}
+			net := Amount{uint64(c.Net()), c.Allocs - c.Frees}
+			g.out.Born[i].add(Amount{c.Bytes, c.Allocs})
+			changed[i][i].add(net)
 			if place, ok := places[c.Stack]; ok {
-				count(cells, place, i, i, Amount{uint64(c.Net()), c.Allocs - c.Frees})
+				count(place, i, i, net)
 			}
 		}
 	}
 	x := timetravel.Ends{Born: cuts, Ended: cuts,
 		Wanted: func(born, ended int) bool { return born != ended && ended >= 1 && ended <= n },
 		Counter: func() (func(born, ended int, stack uint32, blocks, bytes uint64), func()) {
-			part := make(map[[3]int]Amount) // by place, row of the allocation and row of the end
+			all := make([]Amount, (n+1)*n) // by row of the allocation, of which the first is before all, and of the end
+			part := make(map[[2]int]Amount)
 			return func(born, ended int, stack uint32, blocks, bytes uint64) {
+					if !g.stacks.keep(stack) {
+						return
+					}
+					at, x := born*n+ended-1, Amount{bytes, blocks}
+					all[at].add(x)
 					if place, ok := places[stack]; ok {
-						key := [3]int{place, born - 1, ended - 1}
-						k := part[key]
-						k.add(Amount{bytes, blocks})
-						part[key] = k
+						k := part[[2]int{place, at}]
+						k.add(x)
+						part[[2]int{place, at}] = k
 					}
 				}, func() {
-					for key, k := range part {
-						place, row, in := key[0], key[1], key[2]
-						count(cells, place, in, in, k)
+					for at, k := range all {
+						row, in := at/n-1, at%n
+						changed[in][in].add(k)
 						if row >= 0 {
-							count(cells, place, row, in, Amount{-k.Bytes, -k.Blocks})
+							changed[row][in].subtract(k)
+						}
+					}
+					for key, k := range part {
+						place, row, in := key[0], key[1]/n-1, key[1]%n
+						count(place, in, in, k)
+						if row >= 0 {
+							count(place, row, in, Amount{-k.Bytes, -k.Blocks})
 						}
 					}
 				}
+		},
+		Progress: func(done, total int) {
+			all := g.To - g.From
+			g.progress(uint64(float64(all)*float64(done)/float64(total)), all)
 		}}
-	return cells, x.Count(g.ctx, g.Reader)
+	if err := x.Count(g.ctx, g.Reader); err != nil {
+		return nil, err
+	}
+	g.out.Rows = g.rows()
+	for i, row := range g.out.Rows {
+		for j, cut := range g.out.Moments.Cuts {
+			for in := i; in < n && cuts[in+1] <= cut; in++ {
+				row[j].add(changed[i][in])
+			}
+		}
+	}
+	return cells, nil
 }

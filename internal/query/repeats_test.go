@@ -87,6 +87,9 @@ func TestRepeats(t *testing.T) {
 				a, b := rng.Uint64N(n+1), rng.Uint64N(n+1)
 				q.Range = &Range{min(a, b), max(a, b)}
 			}
+			if rng.IntN(12) == 0 {
+				q.Range = &Range{n / 2, n / 2}
+			}
 			switch rng.IntN(6) {
 			case 0:
 				q.Focus = []*regexp.Regexp{regexp.MustCompile("b|c")}

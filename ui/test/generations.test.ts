@@ -130,7 +130,7 @@ test("a cell in words has its row, its moment, its bytes and their share of what
   const all = triangle([[800, 500], [5]]);
   assert.equal(
     wordsOf(all, { row: 0, column: 1 }, clock),
-    "allocated start – 5.00 s, live at end: 500 B in 5 blocks, 50.0 % of the 1,000 B allocated then",
+    "allocated start – 5.00 s, live at the end: 500 B in 5 blocks, 50.0 % of the 1,000 B allocated then",
   );
   assert.equal(wordsOf(all, { row: 1, column: 0 }, clock), "allocated 5.00 s – end: that is later than 5.00 s");
   assert.match(wordsOf(triangle([[4096]]), { row: 0, column: 0 }, clock), /: 4.00 KiB \(4,096 bytes\) in /);
@@ -160,7 +160,7 @@ test("words say what stands out", () => {
   assert.match(say(triangle([[9, 0, 0], [9, 0], [9]])), /^Every row fades: nothing of what it allocated is live at/);
   assert.match(
     say(triangle([[9, 0, 0, 0, 0], [900, 800, 800, 800], [9, 0, 0], [5, 1], [7]])),
-    /^1 row keeps most of what it allocated\. Of the 801 B that is left at the end, 99\.9 % is from 2\.00 s – 4\.00 /,
+    /^1 row keeps most of what it allocated, which is 99\.9 % of the 801 B that is left at the end: most of it from /,
   );
   assert.match(
     say(triangle([[9, 9, 9, 9], [9, 300, 300], [9, 9], [7]])),

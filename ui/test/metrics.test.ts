@@ -54,6 +54,7 @@ test("what is kept is named with its moment", () => {
   const clock = clockOf(10e9, undefined);
   assert.equal(labelAt("kept", { at: "2.5s" }, clock), "kept at 2.50 s");
   assert.equal(labelAt("kept-blocks", { at: "load#2" }, clock), "blocks kept at load#2");
+  assert.equal(labelAt("kept", { at: "end" }, clock), "kept at the end");
   assert.equal(labelAt("kept", { at: undefined }, clock), "kept at the end of the range");
   assert.equal(labelAt("peak", { at: "2.5s" }, clock), "live at the peak");
 });

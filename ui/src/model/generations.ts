@@ -219,7 +219,7 @@ export function wordsOf(triangle: Triangle, cell: Cell, clock: Clock): string {
   const exact = bytes >= 1024 ? ` (${exactSize(bytes)})` : "";
   const blocks = plural(row.kept.blocks[cell.column] ?? 0, "block");
   const born = share && ` allocated then`;
-  return `allocated ${span}, live at ${moment}: ${size(bytes)}${exact} in ${blocks}${share}${born}`;
+  return `allocated ${span}, live at ${theEnd(moment)}: ${size(bytes)}${exact} in ${blocks}${share}${born}`;
 }
 
 /** The cell that a key leads to; undefined: the key leads to none. Cells that are not later than their row are none. */
@@ -286,6 +286,8 @@ function momentText({ rows }: Triangle, ns: number): string {
 export interface Summary {
   text: string;
   cell: Cell | undefined;
+  /** What it is about, instead of the cell. */
+  repeat?: Repeat;
 }
 
 /** Rows that keep more than this share of what they allocated keep it. */
@@ -304,7 +306,7 @@ export function summaryOf(triangle: Triangle, clock: Clock): Summary {
     const text =
       `${top.function || top.name} left ${plural(top.blocks, "block")} behind in each of ${top.rows} repeats, ` +
       `${size(top.bytes)} each time.${others}`;
-    return { text, cell: { row: top.first, column: last } };
+    return { text, cell: { row: top.first, column: last }, repeat: top };
   }
   const freed = last > 3 && (together.bytes[last] ?? 0) < tidied * (together.bytes[last - 1] ?? 0);
   const column = freed ? last - 1 : last;
@@ -323,13 +325,18 @@ export function summaryOf(triangle: Triangle, clock: Clock): Summary {
   const from = spanOf(triangle, most, clock);
   const then = freed ? " The program frees most of that when it ends." : "";
   const say = (text: string): Summary => ({ text: text + then, cell: { row: most, column } });
-  const keepers = counted.filter((row, i) => (left[i] ?? 0) >= Math.max(keeps * row.born.bytes, all / 20)).length;
-  if (keepers > 0 && 2 * keepers <= counted.length) {
-    const [keep, they] = keepers === 1 ? ["keeps", "it"] : ["keep", "they"];
-    return say(
-      `${plural(keepers, "row")} ${keep} most of what ${they} allocated. Of the ${size(all)} that is left ${at}, ` +
-        `${percent(mostBytes, all)} is from ${from}.`,
-    );
+  const keepers = left.filter((bytes, i) => bytes >= Math.max(keeps * (counted[i]?.born.bytes ?? 0), all / 20));
+  if (keepers.length > 0 && 2 * keepers.length <= counted.length) {
+    const [keep, they] = keepers.length === 1 ? ["keeps", "it"] : ["keep", "they"];
+    const first = Math.max(...keepers);
+    const share = percent(keepers.reduce((sum, bytes) => sum + bytes, 0), all);
+    const whence = spanOf(triangle, left.indexOf(first), clock);
+    return {
+      text:
+        `${plural(keepers.length, "row")} ${keep} most of what ${they} allocated, which is ${share} of the ` +
+        `${size(all)} that is left ${at}: most of it from ${whence}.${then}`,
+      cell: { row: left.indexOf(first), column },
+    };
   }
   if (2 * mostBytes > all && counted.length > 2) {
     return say(`Most of the ${size(all)} that is left ${at} is from one row: ${from}, ${size(mostBytes)}.`);

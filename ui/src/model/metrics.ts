@@ -107,7 +107,7 @@ export function metricOf(name: string): Metric | undefined {
 export function labelAt(name: string, { at }: Pick<Place, "at">, clock: Clock): string {
   const label = metricOf(name)?.label ?? name;
   if (!/^kept/.test(name)) return label;
-  return `${label} at ${at === undefined ? "the end of the range" : clock.text(at)}`;
+  return `${label} at ${at === undefined ? "the end of the range" : at === "end" ? "the end" : clock.text(at)}`;
 }
 
 /** A range of time, as questions take it. */

@@ -25,7 +25,7 @@ import {
   type Repeat,
   type Triangle,
 } from "../../model/generations.ts";
-import { hash } from "../../model/group.ts";
+import { hash, type Frame } from "../../model/group.ts";
 import { location, visible } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
 import { scaleOf, type Scale } from "../../model/table.ts";
@@ -173,7 +173,14 @@ function Shown({ app, triangle, about }: { app: App; triangle: Triangle; about: 
               <bdi>{visible(summary.text)}</bdi>
             </p>
             {summary.cell && (
-              <Link app={app} to={{ ...place, page: "flame", ...placeOfCell(triangle, place, summary.cell, kept) }}>
+              <Link
+                app={app}
+                to={
+                  summary.repeat
+                    ? flameOf(triangle, place, summary.repeat)
+                    : { ...place, page: "flame", ...placeOfCell(triangle, place, summary.cell, kept) }
+                }
+              >
                 Show me
               </Link>
             )}
@@ -348,24 +355,40 @@ function rowsOf(triangle: Triangle, { first, rows, atNs }: Repeat, clock: App["c
   return `${begin} – ${end}${at}`;
 }
 
-/** A call stack: its function leads to the flame graph of what it left behind, its place to the source. */
-function Stack({ app, one, place, triangle }: { app: App; one: Repeat; place: Place; triangle: Triangle }) {
-  const picked = one.stack.map(({ id }) => id).reverse();
-  const at = one.stack.find(({ file, line }) => file === one.file && line === one.line);
-  const below = one.stack.slice(at ? one.stack.indexOf(at) + 1 : 0).filter(({ library }) => !library);
-  const name = one.function || one.name;
-  const flame: Place = {
+/** The flame graph of what a call stack left behind. */
+function flameOf(triangle: Triangle, place: Place, one: Repeat): Place {
+  const at = changeableIn(one);
+  return {
     ...place,
     page: "flame",
     ...placeOfRepeat(triangle, place, one),
     focus: at?.named ? [...new Set([...place.focus, literally(at.name)])] : place.focus,
-    picked,
+    picked: pickedOf(one),
   };
-  const source: Place = { ...place, page: "source", file: one.file, line: String(one.line), picked };
+}
+
+/** The frame that the reader can change. */
+function changeableIn({ stack, file, line }: Repeat): Frame | undefined {
+  return stack.find((frame) => frame.file === file && frame.line === line);
+}
+
+/** What the right side explains: the path to that frame. */
+function pickedOf(one: Repeat): string[] {
+  const at = changeableIn(one);
+  const path = at ? one.stack.slice(one.stack.indexOf(at)) : one.stack;
+  return path.map(({ id }) => id).reverse();
+}
+
+/** A call stack: its function leads to the flame graph of what it left behind, its place to the source. */
+function Stack({ app, one, place, triangle }: { app: App; one: Repeat; place: Place; triangle: Triangle }) {
+  const at = changeableIn(one);
+  const below = one.stack.slice(at ? one.stack.indexOf(at) + 1 : 0).filter(({ library }) => !library);
+  const name = one.function || one.name;
+  const source: Place = { ...place, page: "source", file: one.file, line: String(one.line), picked: pickedOf(one) };
   const where = location(one.file, one.line);
   return (
     <>
-      <Link app={app} to={flame} title="the flame graph of what it left behind">
+      <Link app={app} to={flameOf(triangle, place, one)} title="the flame graph of what it left behind">
         <Name text={name} limit={72} />
       </Link>
       <div>
