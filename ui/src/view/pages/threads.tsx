@@ -376,7 +376,7 @@ function Calls({ answer }: { answer: ThreadAnswer }) {
   return (
     <section class="calls">
       <h2>Allocated through</h2>
-      <div class="scroll">
+      <div class="scroll" role="group" tabIndex={0} aria-label="allocated through">
         <table class="numbers">
           <thead>
             <tr>
