@@ -261,7 +261,9 @@ export function stackCurvesOf(answer: Timeline | StackTimeline): StackCurves {
     thread: threadAt(columns.thread, i),
     deepest: lists.of.slice(lists.start(i), lists.end(i)),
   }));
-  const most = threads.reduce((max, { deepest }) => deepest.reduce((a, b) => (b > a ? b : a), max), 0);
+  const mostOf = ({ deepest }: StackCurve) => deepest.reduce((a, b) => (b > a ? b : a), 0);
+  threads.sort((a, b) => mostOf(b) - mostOf(a));
+  const most = threads[0] ? mostOf(threads[0]) : 0;
   return { times, threads, more, most };
 }
 
