@@ -58,6 +58,8 @@ async function bundle() {
     legalComments: "none", // licenses.txt has them
     metafile: true,
     plugins: [sharing],
+    jsx: "automatic", // as tsconfig.json says, which does not count for what plugins load
+    jsxImportSource: "preact",
     write: false,
     outdir: "dist",
     logLevel: "warning",

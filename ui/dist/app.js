@@ -1,1 +1,1 @@
-import"./chunk-KNLBRO2L.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-XT45LD4X.js";import"./chunk-MWJCEZ3L.js";

@@ -113,6 +113,29 @@ function callsOf({ calls, frames }: Threads): CallRow[] {
   }));
 }
 
+/** What calls of a function by a thread were counted. */
+export interface CountRow {
+  thread: string;
+  function: string;
+  calls: number;
+  failed: number;
+  /** Requested; of calls that free, 0. */
+  bytes: number;
+}
+
+/** The calls of a recording that has only counts, most bytes first. */
+export function countsOf({ counts }: Threads): CountRow[] {
+  if (!counts) return [];
+  const list = Array.from({ length: counts.rows }, (_, i): CountRow => ({
+    thread: threadText({ index: i, tid: counts.tid[i] ?? 0, name: counts.name.at(i) }),
+    function: counts.function.at(i),
+    calls: counts.calls[i] ?? 0,
+    failed: counts.failed[i] ?? 0,
+    bytes: counts.bytes[i] ?? 0,
+  }));
+  return list.sort((a, b) => b.bytes - a.bytes || b.calls - a.calls);
+}
+
 /** The stacks of the threads, deepest first. */
 function stacksOf({ stack_memory: memory, frames }: Threads): StackDepth[] {
   const stacks = new StackGroups(memory.frames, frames);
@@ -238,7 +261,9 @@ export function stackCurvesOf(answer: Timeline | StackTimeline): StackCurves {
     thread: threadAt(columns.thread, i),
     deepest: lists.of.slice(lists.start(i), lists.end(i)),
   }));
-  const most = threads.reduce((max, { deepest }) => deepest.reduce((a, b) => (b > a ? b : a), max), 0);
+  const mostOf = ({ deepest }: StackCurve) => deepest.reduce((a, b) => (b > a ? b : a), 0);
+  threads.sort((a, b) => mostOf(b) - mostOf(a));
+  const most = threads[0] ? mostOf(threads[0]) : 0;
   return { times, threads, more, most };
 }
 

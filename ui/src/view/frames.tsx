@@ -1,7 +1,7 @@
 // A call stack in a page: its own frames as links to the source, and those of libraries as their number.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
-import { plural } from "../model/format.ts";
+import { count, plural } from "../model/format.ts";
 import type { Frame } from "../model/group.ts";
 import { visible } from "../model/names.ts";
 import { goOf } from "./go-of.ts";
@@ -31,7 +31,10 @@ export function FrameList({ app, stack, label }: { app: App; stack: readonly Fra
     }
     const frame = stack[i];
     if (!frame) continue;
-    const { name, file, line, place, module, kind } = frame;
+    const { name, file, line, place, module, kind, key } = frame;
+    // A function that calls itself is there once.
+    let times = 1;
+    while (stack[i + times]?.key === key) times++;
     items.push(
       <li key={i}>
         <span class={kind === "own" ? "strong" : ""}>
@@ -47,8 +50,10 @@ export function FrameList({ app, stack, label }: { app: App; stack: readonly Fra
             <Name text={module} limit={60} />
           </span>
         )}
+        {times > 1 && <span class="quiet"> × {count(times)}</span>}
       </li>,
     );
+    i += times - 1;
   }
   return (
     <ol class="frames" aria-label={label}>

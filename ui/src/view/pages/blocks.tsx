@@ -342,7 +342,8 @@ function Biography({ app, number }: { app: App; number: string }) {
   });
   const section = useRef<HTMLElement>(null);
   // In a narrow window it is below what is seen.
-  useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), [number]);
+  const shown = part.shown.value;
+  useEffect(() => section.current?.scrollIntoView({ block: "nearest" }), [number, shown]);
   const command = () => {
     const chosen = app.chosen;
     if (!chosen) return;

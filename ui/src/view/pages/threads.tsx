@@ -11,6 +11,7 @@ import { formatPlace, type Place } from "../../model/place.ts";
 import { scaleOf, type Scale } from "../../model/table.ts";
 import { timeText } from "../../model/time.ts";
 import {
+  countsOf,
   mostThreads,
   stackCurvesOf,
   stepPath,
@@ -31,7 +32,7 @@ import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
-import { hasEvents, NoEvents } from "../parts/no-events.tsx";
+import { hasEvents, lackOf, NoEvents } from "../parts/no-events.tsx";
 import {
   copyRow,
   isWhole,
@@ -47,6 +48,8 @@ import {
 /** So many stacks are drawn. */
 const mostCurves = 8;
 const curveSteps = 100;
+/** So many counted calls are shown. */
+const mostCounts = 256;
 /** In a larger table, cells are too small for numbers: they are in the hints. */
 const mostNumbers = 12;
 
@@ -56,11 +59,72 @@ function questionOf({ place }: Selected): Question<"threads", ThreadAnswer> {
 }
 
 export function Threads({ app }: { app: App }) {
-  const part = useMainPart(app, "threads", (selected) => (hasEvents(app) ? questionOf(selected) : undefined));
+  if (lackOf(app) === "counted") return <Counted app={app} />;
   if (hasEvents(app) === false) return <NoEvents app={app} what="which thread allocated what, and who freed it" />;
+  return <Recorded app={app} />;
+}
+
+function Recorded({ app }: { app: App }) {
+  const part = useMainPart(app, "threads", (selected) => (hasEvents(app) ? questionOf(selected) : undefined));
   return (
     <Answered part={part} skeleton={rowsSkeleton}>
       {(answer) => <Sections app={app} answer={answer} />}
+    </Answered>
+  );
+}
+
+/** Of a recording that counted calls, the calls. */
+function Counted({ app }: { app: App }) {
+  const part = useMainPart(app, "threads-counts", () => ({
+    name: "threads" as const, parameters: {}, read: countsOf,
+  }));
+  return (
+    <Answered part={part} skeleton={rowsSkeleton}>
+      {(counts) => (
+        <div class="threads-page">
+          <NoEvents app={app} what="who freed what whom had allocated" />
+          <section class="calls">
+            <h2>
+              Calls that were counted{" "}
+              {counts.length > mostCounts && (
+                <span class="quiet">
+                  {count(mostCounts)} of {count(counts.length)}
+                </span>
+              )}
+            </h2>
+            <div class="scroll" role="group" tabIndex={0} aria-label="calls that were counted">
+              <table class="numbers">
+                <thead>
+                  <tr>
+                    {["thread", "function", "calls", "failed", "bytes"].map((name, i) => (
+                      <th key={name} scope="col" class={i > 1 ? "number" : undefined}>
+                        {name}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {counts.slice(0, mostCounts).map(({ thread, function: called, calls, failed, bytes }, i) => (
+                    <tr key={i}>
+                      <th scope="row">
+                        <Name text={thread} limit={40} />
+                      </th>
+                      <td>
+                        <Name text={called} limit={60} />
+                      </td>
+                      <td class="number">{count(calls)}</td>
+                      <td class="number">{count(failed)}</td>
+                      <td class="number" title={exactSize(bytes)}>
+                        {size(bytes)}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </section>
+        </div>
+      )}
     </Answered>
   );
 }
@@ -376,7 +440,7 @@ function Calls({ answer }: { answer: ThreadAnswer }) {
   return (
     <section class="calls">
       <h2>Allocated through</h2>
-      <div class="scroll">
+      <div class="scroll" role="group" tabIndex={0} aria-label="allocated through">
         <table class="numbers">
           <thead>
             <tr>

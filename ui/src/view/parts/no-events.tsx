@@ -6,7 +6,7 @@ import { EmptyBox } from "../states.tsx";
 /** Why there are no events: only calls were counted; it has sums of several; those from the start on were folded. */
 type Lack = "counted" | "sums" | "folded";
 
-function lackOf(app: App): Lack | undefined {
+export function lackOf(app: App): Lack | undefined {
   const about = app.about.shown.value?.value;
   if (!about) return undefined;
   if (about.merged) return "sums";

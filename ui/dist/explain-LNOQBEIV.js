@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-4J5DV23W.js";import"./chunk-TUR5V6TK.js";import"./chunk-IFESLU2C.js";import"./chunk-KNLBRO2L.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
