@@ -34,7 +34,7 @@ import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
-import { hasEvents, NoEvents } from "./events.tsx";
+import { hasEvents, NoEvents } from "./needs-events.tsx";
 import {
   copyRow,
   groupRow,

@@ -32,7 +32,7 @@ import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
-import { hasEvents, lackOf, NoEvents } from "./events.tsx";
+import { hasEvents, lackOf, NoEvents } from "./needs-events.tsx";
 import {
   copyRow,
   isWhole,
