@@ -196,7 +196,7 @@ var mayImport = map[string][]string{
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
-		"flagfile", "recording/repair", "namesource", "owncode", "run", "event", "sqltool", "cachedir", "recording/atlas", "api",
+		"flagfile", "recording/repair", "namesource", "owncode", "run", "sqltool", "cachedir", "recording/atlas", "api",
 		"browser", "serve", "../ui", "licenses", "insight",
 	},
 	"tests/browser":           {"serve", "../tests/kit", "../tests/need"},

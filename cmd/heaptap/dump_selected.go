@@ -2,17 +2,14 @@ package main
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/heaptap/heaptap/internal/dump"
-	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // dumpFlags are the flags of the commands that print events.
@@ -75,7 +72,7 @@ func dumpSelected(cmd *cobra.Command, f *dumpFlags, args []string, asJSON bool) 
 	return errors.Join(outfile.QuietPipe(errors.Join(d.Flush(), err)), s.Close())
 }
 
-// printSelected asks for one part of the log after the other, until there are as many events as are wanted.
+// printSelected prints the events that are wanted, and the marks among them.
 func printSelected(cmd *cobra.Command, f *dumpFlags, s *query.Source, d *dump.Dumper) error {
 	asked := f.Question
 	asked.At = "" // it says where to begin
@@ -87,95 +84,13 @@ func printSelected(cmd *cobra.Command, f *dumpFlags, s *query.Source, d *dump.Du
 	if err != nil {
 		return usage(cmd, err)
 	}
-	p := &logParts{limit: f.limit, ask: func(at uint64, most int) (*query.Log, error) {
-		choice.At, choice.Most = at, most
-		return query.ReadLog(cmd.Context(), s, q, choice)
-	}}
-	var from uint64
-	var walk dump.Walk
-	if f.before {
-		from, walk, err = p.backwards(choice.At)
-	} else {
-		from, walk, err = p.forwards(choice.At)
-	}
+	w, err := query.WalkLog(cmd.Context(), s, q, choice, f.limit)
 	if err != nil {
 		return err
 	}
-	err = d.Selected(from, choice.Kinds.Marks(), walk)
-	if err == nil && p.missing != "" {
-		err = errors.New(p.missing)
+	err = d.Selected(w.From, choice.Kinds.Marks(), w.Each)
+	if err == nil && w.Missing != "" {
+		err = errors.New(w.Missing)
 	}
 	return err
-}
-
-// logParts are parts of the log that follow each other.
-type logParts struct {
-	ask     func(at uint64, most int) (*query.Log, error)
-	limit   int    // 0: all events
-	missing string // what is damaged, and left out; "": nothing so far
-}
-
-// next asks for a part when there are already some events.
-func (p *logParts) next(at uint64, found int) (*query.Log, error) {
-	most := recording.BlockEvents
-	if p.limit > 0 {
-		most = min(most, p.limit-found)
-	}
-	l, err := p.ask(at, most)
-	if err == nil && p.missing == "" {
-		p.missing = l.Missing
-	}
-	return l, err
-}
-
-// forwards returns the walk from an event on, and the cut where it begins.
-func (p *logParts) forwards(at uint64) (from uint64, walk dump.Walk, err error) {
-	part, err := p.next(at, 0)
-	if err != nil {
-		return 0, nil, err
-	}
-	return part.First, func(yield func(n, ref uint64, e *event.Event) bool) (uint64, error) {
-		for found := 0; ; {
-			for i := range part.Events {
-				if e := &part.Events[i]; !yield(e.Number, e.Ref, &e.Event) {
-					return e.Number, nil
-				}
-			}
-			found += len(part.Events)
-			end := part.Next
-			if end >= part.End || p.limit > 0 && found >= p.limit {
-				return end, nil
-			}
-			if part, err = p.next(end, found); err != nil {
-				return end, err
-			}
-		}
-	}, nil
-}
-
-// backwards returns the walk of the last events before one, and the cut where it begins.
-func (p *logParts) backwards(at uint64) (from uint64, walk dump.Walk, err error) {
-	var parts []*query.Log
-	found := 0
-	for {
-		part, err := p.next(at, found)
-		if err != nil {
-			return 0, nil, err
-		}
-		parts = append(parts, part)
-		found += len(part.Events)
-		if at = part.First; at <= part.Begin || found >= p.limit {
-			break
-		}
-	}
-	return at, func(yield func(n, ref uint64, e *event.Event) bool) (uint64, error) {
-		for _, part := range slices.Backward(parts) {
-			for i := range part.Events {
-				if e := &part.Events[i]; !yield(e.Number, e.Ref, &e.Event) {
-					return e.Number, nil
-				}
-			}
-		}
-		return parts[0].Next, nil
-	}, nil
 }
