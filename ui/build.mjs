@@ -35,10 +35,9 @@ const sharing = {
     build.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) =>
       kind === "dynamic-import" ? { path: join(resolveDir, path), pluginData: "later" } : undefined,
     );
+    const app = `import ${JSON.stringify(join(here, "src/main.tsx"))};\n`;
     build.onLoad({ filter: /\.tsx?$/ }, ({ path, pluginData }) =>
-      pluginData === "later"
-        ? { contents: `import ${JSON.stringify(join(here, "src/main.tsx"))};\n${readFileSync(path, "utf8")}`, loader: "tsx" }
-        : undefined,
+      pluginData === "later" ? { contents: app + readFileSync(path, "utf8"), loader: "tsx" } : undefined,
     );
   },
 };
