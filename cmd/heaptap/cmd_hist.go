@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -62,7 +64,7 @@ after them, with what these copied.`,
 			parts = nil
 		}
 		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
-			h, err := query.Distribute(cmd.Context(), s, about)
+			h, err := distribute(cmd.Context(), s, about, !q.json && onlyClasses(slices.Concat(parts, divisions, heat)))
 			switch {
 			case err != nil:
 				return err
@@ -77,4 +79,21 @@ after them, with what these copied.`,
 		})
 	}
 	return cmd
+}
+
+// distribute answers at once, if only classes of sizes and lifetimes of the whole run are wanted.
+func distribute(ctx context.Context, s *query.Source, q *query.Query, classes bool) (*query.Histogram, error) {
+	if classes {
+		if h, err := query.Classify(ctx, s, q); !errors.Is(err, query.ErrNotAtOnce) {
+			return h, err
+		}
+	}
+	return query.Distribute(ctx, s, q)
+}
+
+// onlyClasses reports whether parts of a histogram need no events of the whole run.
+func onlyClasses(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool {
+		return part != view.HistSizes && part != view.HistLifetimes
+	})
 }

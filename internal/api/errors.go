@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -67,6 +68,9 @@ func asError(ctx context.Context, err error) *Error {
 	case errors.As(err, &merged):
 		return &Error{Status: http.StatusConflict, Code: "merged", What: merged.Error(),
 			Do: "ask for sums of the whole"}
+	case errors.Is(err, query.ErrNotAtOnce):
+		return &Error{Status: http.StatusConflict, Code: "not-at-once", What: err.Error(), Where: "rough",
+			Do: "ask without rough"}
 	case ctx.Err() == nil:
 		return &Error{Status: http.StatusInternalServerError, Code: "failed", What: err.Error()}
 	case errors.Is(context.Cause(ctx), context.Canceled): // net/http gives no cause of its own

@@ -106,10 +106,14 @@ var Questions = []Question{
 			return answer.NewCurve(c.s, x), nil
 		}},
 	{Name: "hist", Text: "how sizes and lifetimes are distributed", Command: "hist",
-		Parameters: with(filters, "heat", "skip", "limit"), Answers: answers[answer.Hist](),
+		Parameters: with(filters, "heat", "rough", "skip", "limit"), Answers: answers[answer.Hist](),
 		preset: func(a *asked) { a.Limit = 10 },
 		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
-			h, err := query.Distribute(ctx, c.s, q)
+			distribute := query.Distribute
+			if c.rough != "" {
+				distribute = query.Classify
+			}
+			h, err := distribute(ctx, c.s, q)
 			if err != nil {
 				return nil, err
 			}

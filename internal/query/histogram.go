@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/bits"
 	"slices"
 
@@ -96,6 +97,37 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	})
 	a.Total.Add(&h.Total)
 	h.Answer = a.Answer
+	return h, nil
+}
+
+// ErrNotAtOnce says that only the events answer a question.
+var ErrNotAtOnce = errors.New("the run's statistics do not answer this, only its events do")
+
+// Classify answers with the sizes and lifetimes of Distribute alone, at once: from the run's statistics. All other
+// fields are empty, and of lifetimes, the shortest and the longest one are not known. The error is ErrNotAtOnce if the
+// question is about a part of the run, or if the recording has no such statistics: samples, and what older versions
+// recorded.
+func Classify(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
+	one := *q
+	one.By, one.Metrics, one.Rough = ByFunction, []Metric{Bytes}, 0
+	a, err := newAsk(ctx, s, &one)
+	if err != nil {
+		return nil, err
+	}
+	spread := s.sum.Spread
+	whole := a.Plan == FromTally && len(q.Modules)+len(q.Focus)+len(q.Ignore) == 0
+	if !whole || spread == nil || s.sum.Totals.Samples > 0 {
+		return nil, ErrNotAtOnce
+	}
+	if _, err := a.collect(); err != nil {
+		return nil, err
+	}
+	t := &s.sum.Totals
+	h := &Histogram{Answer: a.Answer, NeverFreed: Bucket{t.LeakedBlocks(), t.LeakedBytes()}, Others: t.Allocations}
+	for class := range Classes {
+		h.Sizes[class] = Bucket(spread.Sizes[class])
+		h.Lifetimes[class] = Bucket(spread.Lifetimes[class])
+	}
 	return h, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -163,6 +164,36 @@ func TestFolded(t *testing.T) {
 	late, err := Flat(t.Context(), s, &Query{By: ByThread, Range: &Range{detail, Unbounded}})
 	if err != nil || late.Total.Allocations == 0 {
 		t.Errorf("by thread from %d on: %+v, %v", detail, late, err)
+	}
+}
+
+// TestClassify: the statistics of a run and its events have the same classes; of a part of it, there are none.
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		s, events := random(t, seed, []int{0, 1, 60, 300}[seed%4])
+		h, err := Classify(t.Context(), s, &Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Distribute(t.Context(), s, &Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := func(h *Histogram) []any {
+			t := &h.Total
+			return []any{h.Sizes, h.Lifetimes, h.NeverFreed, t.Allocations, t.Bytes, t.Deallocations, t.FreedBytes,
+				t.MinSize, t.MaxSize, t.Lifetime}
+		}
+		if d := cmp.Diff(sums(want), sums(h)); d != "" || h.Plan != FromTally {
+			t.Errorf("program %d: from the %v (-events +statistics): %s", seed, h.Plan, d)
+		}
+		for _, q := range []*Query{{Range: &Range{0, uint64(len(events)) / 2}}, {Threads: []uint32{0}},
+			{Focus: []*regexp.Regexp{regexp.MustCompile(".")}}, {Sizes: &Interval{0, 9}}} {
+			if h, err := Classify(t.Context(), s, q); !errors.Is(err, ErrNotAtOnce) && len(events) > 1 {
+				t.Errorf("program %d, %+v: %v, %v", seed, q, h, err)
+			}
+		}
 	}
 }
 

@@ -95,8 +95,11 @@ func (h *histText) lifetimes() {
 	h.printf("%s  %s\n", h.title("LIFETIMES"), h.faint("of "+humanize.Plural(t.Deallocations, "deallocation")))
 	if t.Deallocations > 0 {
 		mean := t.Lifetime.Mean(t.Deallocations)
-		h.printf("  %s\n", h.faint(fmt.Sprintf("shortest %s, mean %s, longest %s", h.time(t.MinLifetime),
-			h.time(uint64(mean)), h.time(t.MaxLifetime))))
+		text := "mean " + h.time(uint64(mean))
+		if h.Plan == query.FromEvents {
+			text = fmt.Sprintf("shortest %s, %s, longest %s", h.time(t.MinLifetime), text, h.time(t.MaxLifetime))
+		}
+		h.printf("  %s\n", h.faint(text))
 	}
 	h.bars(h.Lifetimes[:], t.Deallocations, h.timeClass)
 	if n := h.NeverFreed; n.Count > 0 {

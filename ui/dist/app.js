@@ -1,1 +1,1 @@
-import"./chunk-XT45LD4X.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-LBPGLOYL.js";import"./chunk-MWJCEZ3L.js";

@@ -188,6 +188,7 @@ export interface Parameters {
     ignore?: string[];
     hide?: string[];
     heat?: HeatName[];
+    rough?: string;
     skip?: number;
     limit?: number;
   };

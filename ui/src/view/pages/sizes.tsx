@@ -32,9 +32,9 @@ import {
   type Sizes as SizesAnswer,
 } from "../../model/sizes.ts";
 import { timeText } from "../../model/time.ts";
-import type { Question } from "../../net/ask.ts";
+import { taskOf, type Question } from "../../net/ask.ts";
 import { Bone } from "../figures.tsx";
-import { Answered, useActions, useMainPart } from "../part.tsx";
+import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { HeatMap } from "../parts/heat.tsx";
 import { PlaceLink } from "../link.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
@@ -56,6 +56,11 @@ function questionOf({ place }: Selected, about: About): Question<"hist", SizesAn
   };
 }
 
+/** The classes of the whole run, which are there at once: its statistics have them. A selection's need its events. */
+function firstQuestionOf(): Question<"hist", SizesAnswer> {
+  return { name: "hist", parameters: { rough: "pixel" }, read: (answer: Hist) => sizesOf(answer) };
+}
+
 export function Sizes({ app }: { app: App }) {
   const about = app.about.shown.value?.value;
   const failed = app.about.wait.value;
@@ -63,6 +68,12 @@ export function Sizes({ app }: { app: App }) {
     const known = app.about.shown.value?.value;
     return known && !known.merged ? questionOf(selected, known) : undefined;
   });
+  const first = usePart<SizesAnswer>(app, "sizes-first", ({ recording, filters }) => {
+    const known = app.about.shown.value?.value;
+    const whole = known && !known.merged && !known.folded && Object.keys(filters).length === 0;
+    return whole ? taskOf(recording, firstQuestionOf()) : undefined;
+  });
+  const classes = part.shown.value ? undefined : first.shown.value?.value;
   if (failed?.phase === "failed") return <FaultBox fault={failed.fault} retry={() => app.about.retry()} />;
   if (about?.merged) {
     return (
@@ -75,10 +86,32 @@ export function Sizes({ app }: { app: App }) {
   return (
     <div class="part sizes">
       {!about && skeleton}
-      <Answered part={part} skeleton={skeleton}>
+      <Answered part={part} skeleton={classes ? null : skeleton}>
         {(answer) => <Distributions app={app} answer={answer} about={about} />}
       </Answered>
+      {classes && <Classes app={app} answer={classes} />}
     </div>
+  );
+}
+
+/** What the statistics of the run say, while its events are read. */
+function Classes({ app, answer }: { app: App; answer: SizesAnswer }) {
+  const choose = (choice: Choice) => app.change(toggled(app.place.value, choice));
+  return (
+    <>
+      <section class="size-classes">
+        <h2>
+          Sizes <span class="quiet">of {plural(answer.allocations, "allocation")}, by powers of two</span>
+        </h2>
+        <SizeBars app={app} answer={answer} metric="allocations" choose={choose} brief />
+      </section>
+      <section class="lifetimes">
+        <h2>
+          Lifetimes <span class="quiet">of {plural(answer.deallocations, "freed block")}</span>
+        </h2>
+        <Ages app={app} answer={answer} choose={choose} />
+      </section>
+    </>
   );
 }
 
@@ -279,7 +312,9 @@ function BarRow(props: {
   );
 }
 
-function SizeBars({ app, answer, metric, choose }: PartProps & { metric: SizeMetric }) {
+/** @param brief what is live, and slack, are not known yet */
+function SizeBars(props: PartProps & { metric: SizeMetric; brief?: boolean }) {
+  const { app, answer, metric, choose, brief } = props;
   const place = app.place.value;
   const rows = answer.sizes;
   const most = Math.max(1, ...rows.map((row) => row[metric]));
@@ -299,15 +334,19 @@ function SizeBars({ app, answer, metric, choose }: PartProps & { metric: SizeMet
             <th scope="col" class="number wide">
               allocated
             </th>
-            <th scope="col" class="number wide">
-              live
-            </th>
-            <th scope="col" class="number wide">
-              slack
-            </th>
-            <th scope="col" class="number wide">
-              of asked
-            </th>
+            {!brief && (
+              <>
+                <th scope="col" class="number wide">
+                  live
+                </th>
+                <th scope="col" class="number wide">
+                  slack
+                </th>
+                <th scope="col" class="number wide">
+                  of asked
+                </th>
+              </>
+            )}
             <td aria-hidden="true" />
           </tr>
         </thead>
@@ -326,9 +365,13 @@ function SizeBars({ app, answer, metric, choose }: PartProps & { metric: SizeMet
               <Number {...sizeCell(row, "allocations")} />
               <td class="number">{percent(row.allocations, answer.allocations)}</td>
               <Number {...sizeCell(row, "bytes")} wide />
-              <Number {...sizeCell(row, "live")} wide />
-              <Number {...sizeCell(row, "slack")} wide />
-              <td class="number wide">{slackShare(row)}</td>
+              {!brief && (
+                <>
+                  <Number {...sizeCell(row, "live")} wide />
+                  <Number {...sizeCell(row, "slack")} wide />
+                  <td class="number wide">{slackShare(row)}</td>
+                </>
+              )}
             </BarRow>
           ))}
         </tbody>

@@ -2,7 +2,7 @@
 // what the kernel says of the process, and what is left of the system's memory.
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Timeline } from "../../api.ts";
+import type { About, Timeline } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { filtersOf } from "../../model/filters.ts";
 import { count, digits, exactSize, percent, shortCount, size } from "../../model/format.ts";
@@ -54,15 +54,17 @@ import { paletteOf } from "../timeline-draw.ts";
 import { hover as hoverRow, menuEntries, MenuHere, Nothing, pick, rowsSkeleton, RowsPage, saveRows, useMenu,
   useNotice } from "./rows.tsx";
 
-function questionOf({ place }: Selected, events: number): Question<"timeline", Layers> {
-  const read = (answer: Timeline) => layersOf(answer);
-  return { name: "timeline", parameters: layersParameters(place, events), read: (answer) => read(answer as Timeline) };
+/** Where events before some time were folded, it is about the time since, unless the reader asks for another. */
+function questionOf({ place }: Selected, about: About): Question<"timeline", Layers> {
+  const since = about.folded && place.from === undefined ? { ...place, from: timeText(about.from_ns) } : place;
+  const parameters = layersParameters(since, about.events);
+  return { name: "timeline", parameters, read: (answer) => layersOf(answer as Timeline) };
 }
 
 export function TimelinePage({ app }: { app: App }) {
   const part = useMainPart(app, "layers", (selected) => {
-    const events = app.about.shown.value?.value.events ?? 0;
-    return selected.rough || !hasSomeEvents(app) ? undefined : questionOf(selected, events);
+    const about = app.about.shown.value?.value;
+    return selected.rough || !about || !hasSomeEvents(app) ? undefined : questionOf(selected, about);
   });
   if (hasSomeEvents(app) === false) return <NoEvents app={app} what="of what live bytes consisted" />;
   return (

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-6FXMULB2.js";import"./chunk-GOANKFKN.js";import"./chunk-NJJ4KFFM.js";import"./chunk-XT45LD4X.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
