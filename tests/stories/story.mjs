@@ -65,8 +65,10 @@ class Reader {
     return rise;
   }
 
-  /** Waits until nothing is being asked any more. */
+  /** Waits until what was done is drawn, and nothing is being asked any more. */
   async settled() {
+    const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
+    await this.page.evaluate(drawn);
     await this.page.waitForFunction(
       () => !document.querySelector("[aria-busy=true]") && !document.body.innerText.includes("asking …"),
     );
