@@ -2,11 +2,16 @@
 
 const waiting = new WeakMap(); // pages and how many answers each waits for
 
-/** Opens the app by its address with the code, and waits until it has redeemed it. */
-export async function signIn(page, address) {
+/** Counts from now on for how many answers a page waits. */
+export function watch(page) {
   waiting.set(page, 0);
   page.on("request", () => waiting.set(page, waiting.get(page) + 1));
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, () => waiting.set(page, waiting.get(page) - 1));
+}
+
+/** Opens the app by its address with the code, and waits until it has redeemed it. */
+export async function signIn(page, address) {
+  watch(page);
   await page.goto(address);
   await page.waitForFunction(() => location.hash === "");
   await settled(page);

@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
+import { settled, watch } from "../browser/app.mjs";
 
 const options = JSON.parse(process.argv[2]);
 const byKeyboard = options.by === "keyboard";
@@ -66,12 +67,8 @@ class Reader {
   }
 
   /** Waits until what was done is drawn, and nothing is being asked any more. */
-  async settled() {
-    const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))));
-    await this.page.evaluate(drawn);
-    await this.page.waitForFunction(
-      () => !document.querySelector("[aria-busy=true]") && !document.body.innerText.includes("asking …"),
-    );
+  settled() {
+    return settled(this.page);
   }
 
   /** Chooses a cell of a table that is one stop of the tab key: arrows lead to the others. */
@@ -411,6 +408,7 @@ async function play(browser, { story, file }) {
     const { server, url } = await serve(file);
     servers.push(server);
     const page = await context.newPage();
+    watch(page);
     page.on("pageerror", (error) => problems.push(String(error)));
     await page.goto(url);
     return page;
