@@ -18,8 +18,8 @@ struct Part {
 	size_t bytes;
 	std::vector<std::unique_ptr<char[]>> *kept;
 };
-static const Part parts[] = {{"decode_images", 4096, &images}, {"record_undo", 1536, &undo},
-	{"connect_observers", 720, &observers}};
+static const Part parts[] = {
+	{"decode_images", 4096, &images}, {"record_undo", 1536, &undo}, {"connect_observers", 720, &observers}};
 
 // leave keeps some of what a part has taken, if it is the one that leaves something behind.
 static void leave(int part, std::vector<std::unique_ptr<char[]>> *some)

@@ -64,8 +64,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(int);
 		int line;
-	} makers[] = {{"split_words", split_words, 0}, {"quote_fields", quote_fields, 0},
-		      {"number_rows", number_rows, 0}};
+	} makers[] = {
+		{"split_words", split_words, 0}, {"quote_fields", quote_fields, 0}, {"number_rows", number_rows, 0}};
 	for (int round = 0; round < 20; round++) {
 		for (int i = 0; i < 3; i++)
 			makers[i].line = makers[i].run(i == chosen ? 8000 : 150);
