@@ -46,7 +46,7 @@ func TestSameAnswers(t *testing.T) {
 	ids := apiRecordings(t, a)
 	rng := rand.New(rand.NewPCG(1, 1))
 	answered := 0
-	for n := range 320 {
+	for n := range 360 {
 		i := n % len(paths)
 		q := randomQuestion(rng)
 		plain, failed := commandAnswer(q, paths[i])
@@ -69,7 +69,7 @@ func TestSameAnswers(t *testing.T) {
 		}
 	}
 	if answered < 200 {
-		t.Errorf("only %d of 320 questions were answered", answered)
+		t.Errorf("only %d of 360 questions were answered", answered)
 	}
 }
 
