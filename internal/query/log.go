@@ -93,12 +93,13 @@ type LoggedMark struct {
 
 // ReadLog answers with the events of the query's range that count (see Events) and are of these kinds. It looks at no
 // more than some millions of events, and so may find fewer than were asked for although there are more: ask on, from
-// Next or before First. Lifetimes must be nil: how long a block lives is known only where it ends.
+// Next or before First. Lifetimes and FreedBy must be nil: how long a block lives, and who frees it, is known only
+// where it ends.
 func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByStack, []Metric{Bytes}, 0
-	if one.Lifetimes != nil {
-		return nil, errors.New("the log cannot be filtered by lifetime")
+	if one.Lifetimes != nil || one.FreedBy != nil {
+		return nil, errors.New("the log cannot be filtered by lifetime, nor by who freed a block")
 	}
 	a, err := newAsk(ctx, s, &one)
 	if err == nil {

@@ -16,7 +16,7 @@ func TestLog(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 40))
 		s, events := random(t, seed, []int{0, 1, 60, 1500}[seed%4])
 		q := randomQuery(rng, s, uint64(len(events)))
-		q.At, q.Lifetimes, q.Metrics, q.By = nil, nil, nil, ByStack
+		q.At, q.Lifetimes, q.FreedBy, q.Metrics, q.By = nil, nil, nil, nil, ByStack
 		m := newModel(s, events, q)
 		from, to := uint64(0), uint64(len(events))
 		if q.Range != nil {
