@@ -283,6 +283,10 @@ const tests = {
     await page.getByRole("columnheader", { name: "peak total" }).getByRole("button").focus();
     await page.keyboard.press("Alt+ArrowRight");
     await until("moved by keys", () => metrics() === "leaked,peak,bytes" || metrics());
+    // The columns are where they will stay.
+    const first = () => page.locator("[role=columnheader] [aria-label]").first().getAttribute("aria-label");
+    await until("drawn", async () => (await first()).startsWith("leaked ") || first());
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     const head = (name) => page.getByRole("columnheader", { name }).getByRole("button");
     await head("allocated total").dragTo(head("leaked total"));
     await until("moved by the mouse", () => metrics() === "bytes,leaked,peak" || metrics());
