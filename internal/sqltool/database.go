@@ -2,6 +2,7 @@ package sqltool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -94,7 +95,7 @@ func (d *Database) load(ctx context.Context, in *export.Input, name string) erro
 	}
 	of.Query.By = query.ByStack
 	if err := d.engine.load(ctx, d.dir, &of); err != nil {
-		return err
+		return errors.Join(err, d.engine.settle(ctx, d.dir))
 	}
 	d.loaded[name] = true
 	return nil

@@ -37,7 +37,7 @@ type kind struct {
 	program, name, install string
 	types                  map[table.Kind]string // of columns
 	load                   loader
-	asking                 []string // flags, before the file's name and the question
+	asking                 []string // what comes before the question
 	before                 string   // what is said before the question
 }
 
@@ -49,12 +49,12 @@ var kinds = []*kind{
 	{program: "duckdb", name: "DuckDB", install: "DuckDB (one file: https://duckdb.org)",
 		types: map[table.Kind]string{table.Uint: "UBIGINT", table.Int: "BIGINT", table.Float: "DOUBLE",
 			table.Text: "VARCHAR", table.Flag: "BOOLEAN"},
-		load: loadParquet, asking: []string{"-batch", "-bail", "-readonly", "-json"},
+		load: loadParquet, asking: []string{"-batch", "-bail", "-readonly", "-json", file, "-c"},
 		before: "SET enable_external_access = false; SET lock_configuration = true;"},
 	{program: "sqlite3", name: "SQLite", install: "SQLite's shell (Debian's package sqlite3)",
 		types: map[table.Kind]string{table.Uint: "INTEGER", table.Int: "INTEGER", table.Float: "REAL",
 			table.Text: "TEXT", table.Flag: "BOOLEAN"},
-		load: loadRows, asking: []string{"-batch", "-bail", "-readonly", "-safe", "-json"}},
+		load: loadRows, asking: []string{"-batch", "-bail", "-readonly", "-safe", "-json", file}},
 }
 
 // Engines are the names of the programs that --engine may name, the preferred one first.
@@ -194,7 +194,15 @@ func (e *Engine) load(ctx context.Context, dir string, in *export.Input) error {
 	})
 }
 
-// write has the engine do what a script says. A script that ends early changes nothing.
+// settle undoes what a script that ended early has left: an engine that may only read cannot.
+func (e *Engine) settle(ctx context.Context, dir string) error {
+	return e.write(context.WithoutCancel(ctx), dir, func(w *bufio.Writer) error {
+		_, err := w.WriteString("SELECT count(*) FROM stacks;\n")
+		return err
+	})
+}
+
+// write has the engine do what a script says. After a script that ends early, see settle.
 func (e *Engine) write(ctx context.Context, dir string, script func(w *bufio.Writer) error) error {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -27,12 +28,8 @@ var errEnough = errors.New("enough")
 func (e *Engine) ask(ctx context.Context, dir, sql string, rows int) (*Result, error) {
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	args := append(e.kind.asking[:len(e.kind.asking):len(e.kind.asking)], file)
-	if e.kind.program == "duckdb" {
-		args = append(args, "-c")
-	}
 	// A comment is nothing to SQL. To a shell, what begins with it is neither a flag nor a command of its own.
-	cmd := e.command(running, dir, append(args, e.kind.before+"/* */ "+sql))
+	cmd := e.command(running, dir, slices.Concat(e.kind.asking, []string{e.kind.before + "/* */ " + sql}))
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

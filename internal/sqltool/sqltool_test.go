@@ -1,14 +1,20 @@
 package sqltool
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/tests/need"
 )
 
 // TestQueriesAreDocumented: docs/formats.md shows the questions that are shipped.
@@ -135,4 +141,44 @@ func FuzzResult(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestInterrupted: when the rows of a table are cut off, the tables that are there can still be asked about.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	e, err := Find("sqlite3")
+	if err != nil {
+		need.Lacks(t, err.Error())
+	}
+	dir := t.TempDir()
+	if err := e.create(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	err = e.write(ctx, dir, func(w *bufio.Writer) error {
+		_, _ = w.WriteString("PRAGMA cache_size = 10;\nBEGIN;\n")
+		for range 20_000 {
+			_, _ = w.WriteString("INSERT INTO frames (stack, name) VALUES (1, 'a name that takes room');\n")
+		}
+		_ = w.Flush()
+		// The engine has begun to write once its journal is there.
+		for range 1000 {
+			if _, err := os.Stat(filepath.Join(dir, file+"-journal")); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := e.settle(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.ask(t.Context(), dir, "SELECT count(*) FROM frames", -1)
+	if err != nil || string(r.Rows[0][0]) != "0" {
+		t.Errorf("%+v, %v", r, err)
+	}
 }
