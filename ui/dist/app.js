@@ -1,1 +1,1 @@
-import"./chunk-LBPGLOYL.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-SFHJCIY5.js";import"./chunk-MWJCEZ3L.js";

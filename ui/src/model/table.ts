@@ -176,15 +176,43 @@ export function sorted(groups: readonly Group[], sort: Sort, columns: readonly C
     const order = byName(groups).slice();
     return sort.reverse ? order.reverse() : order;
   }
-  const order = Uint32Array.from(groups, (_, i) => i);
-  const sign = sort.reverse ? -1 : 1;
   const values = columns.find(({ key }) => key === sort.key)?.values;
-  if (!values) return order;
-  // What is not known, a NaN, comes last in either order. There may be many rows: the usual case does one subtraction.
-  return order.sort((a, b) => {
-    const [x, y] = [values[a]!, values[b]!];
-    return sign * (y - x) || Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || a - b;
-  });
+  return values ? byValue(values, groups.length, sort.reverse) : Uint32Array.from(groups, (_, i) => i);
+}
+
+/**
+ * The order of n rows by their values. What is not known, a NaN, comes last in either order. There may be many rows:
+ * numbers alone are sorted several times faster than rows that a function compares, and say where each row belongs.
+ */
+function byValue(values: Float64Array, n: number, ascending: boolean): Uint32Array {
+  const numbers = new Float64Array(n).fill(NaN);
+  numbers.set(values.subarray(0, n));
+  numbers.sort();
+  const known = numbers.findLastIndex((v) => !Number.isNaN(v)) + 1;
+  const taken = new Uint32Array(n + 1); // of the places of equal values, at the first of them
+  const order = new Uint32Array(n);
+  for (let row = 0; row < n; row++) {
+    const value = values[row] ?? NaN;
+    const first = Number.isNaN(value)
+      ? known
+      : ascending
+        ? firstFrom(numbers, known, value, false)
+        : known - firstFrom(numbers, known, value, true);
+    order[first + taken[first]!++] = row;
+  }
+  return order;
+}
+
+/** The index of the first of the n sorted numbers that is not below the value, or with after, that is above it. */
+function firstFrom(numbers: Float64Array, n: number, value: number, after: boolean): number {
+  let [from, to] = [0, n];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const at = numbers[middle]!;
+    if (at < value || (after && at === value)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 /**

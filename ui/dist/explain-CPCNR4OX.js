@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-DFR4HHSR.js";import"./chunk-NZ5QPTVJ.js";import"./chunk-IWAHEX27.js";import"./chunk-LBPGLOYL.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
