@@ -1,1 +1,1 @@
-import"./chunk-SFHJCIY5.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-AQNW5ZPN.js";import"./chunk-MWJCEZ3L.js";

@@ -224,7 +224,10 @@ async function measureReleases(page) {
 /** Panning and zooming over as many nodes as the recording has, and search among them. */
 async function measureFlame(page) {
   await page.route("**/tree?*", (route) => {
-    void route.continue({ url: route.request().url().replace(/nodes=\d+/, "nodes=100000&threshold=0") });
+    const url = new URL(route.request().url());
+    url.searchParams.set("nodes", "100000");
+    url.searchParams.set("threshold", "0");
+    void route.continue({ url: String(url) });
   });
   let nodes = 0;
   page.on("response", async (response) => {

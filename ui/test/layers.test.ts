@@ -79,7 +79,7 @@ test("the page asks for the range, else for what the timeline shows", () => {
   const asked = { by: "function", metric: ["peak"], top: 8, steps: 400, fold: true };
   assert.deepEqual(layersParameters(home, 1000), asked);
   const ranged = layersParameters({ ...home, from: "1s", by: "thread", top: "20" }, 1e6);
-  assert.deepEqual(ranged, { from: "1s", by: "thread", metric: ["live"], top: 20, steps: 400 });
+  assert.deepEqual(ranged, { from: "1s", by: "thread", metric: ["peak"], top: 20, steps: 400 });
   assert.equal(layersParameters(home, 1e9).steps, undefined, "the server chooses steps that come at once");
   assert.equal(layersByOf({ by: "nonsense" }), "function");
   assert.equal(layerCountOf({ top: "9999999" }), 8);

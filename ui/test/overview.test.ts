@@ -147,7 +147,7 @@ const report = {
   totals: { events: 20, bytes: 1000, allocations: 10 },
   temporary: { allocations: null },
   peak: { bytes: 500, blocks: 5, time_ns: 2e9 },
-  leaked: { bytes: 50, blocks: 1 },
+  leaked: { bytes: 50, blocks: 1, runtime_bytes: 7, runtime_blocks: 1 },
   resident: null,
   samples: { peak_rss_bytes: 4096, peak_rss_time_ns: 1e9 },
 };
@@ -162,7 +162,7 @@ test("the figures of a recording, and what is wrong with it", () => {
     counted: false,
     live: { bytes: 500, atNs: 2e9, blocks: 5 },
     resident: { bytes: 4096, atNs: 1e9 },
-    leaked: { bytes: 50, blocks: 1, running: false },
+    leaked: { bytes: 50, blocks: 1, runtime: 7, running: false },
     allocated: { bytes: 1000, allocations: 10 },
     temporary: undefined,
     gaps: [{ question: "addresses", why: "not recorded", remedy: "--addresses" }],

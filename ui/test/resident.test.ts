@@ -9,6 +9,7 @@ import {
   partChanges,
   placeOfPart,
   readAt,
+  between,
   readings,
   residentBars,
   residentInWords,
@@ -236,6 +237,8 @@ test("a resident set that was read once near a range does not say what changed",
   );
   const change = { begin: setAt(1.2, {}), end: setAt(2.0, {}) };
   assert.equal(readings(change, { begin: 1e9, end: 2e9 }, clock), "Read at 1.200 s (200 ms later) and at 2.000 s.");
+  assert.equal(between(change, { begin: 1e9, end: 2e9 }, clock), "Between 1.200 s and 2.000 s, ");
+  assert.equal(between(change, { begin: 1.2e9, end: 2e9 }, clock), "");
 });
 
 test("the readings nearest to both ends are asked for", async () => {
@@ -254,8 +257,8 @@ test("the readings nearest to both ends are asked for", async () => {
 test("the largest set whose parts were read is told beside the peak, which the page says already", () => {
   const read = { atNs: 28.972e9, bytes: 96e6 };
   const after = besidePeak(read, { atNs: 8.972e9, bytes: 100e6 });
-  assert.equal(after, "read 20.0 s after the peak, at 96.0 % of it");
-  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^read 300 ms before the peak/);
+  assert.equal(after, "read 20.0 s after the resident peak, at 96.0 % of it");
+  assert.match(besidePeak(read, { atNs: 29.272e9, bytes: 100e6 }), /^read 300 ms before the resident peak/);
   assert.equal(besidePeak(read, { atNs: read.atNs, bytes: 96e6 }), "");
   assert.equal(besidePeak(read, { atNs: undefined, bytes: 96e6 }), "");
 });

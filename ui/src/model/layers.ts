@@ -1,10 +1,9 @@
 // Live bytes as layers: those of the groups that count most, one above the other, and of all others together. Each
 // block is in one layer, so that the layers add up to the live bytes at every step.
-import type { ByName, MetricName, Parameters, Timeline } from "../api.ts";
+import type { ByName, Parameters, Timeline } from "../api.ts";
 import type { Numbers } from "../columns.ts";
 import { filtersOf, type Filters } from "./filters.ts";
 import { groupsOf, type Group } from "./group.ts";
-import { metricAt } from "./metrics.ts";
 import type { Place } from "./place.ts";
 import { transforms } from "./row-actions.ts";
 import { parseSpan, timeText, type Run, type Span } from "./time.ts";
@@ -82,8 +81,8 @@ export function shownTimes(place: Place, filters: Filters): Pick<Filters, "from"
 export function layersParameters(place: Place, events: number): Parameters["timeline"] {
   const filters = filtersOf(place);
   const by = layersByOf(place);
-  const metric = [metricAt(place, filters) as MetricName];
-  const parameters: Parameters["timeline"] = { ...filters, ...shownTimes(place, filters), by, metric };
+  // The layers are of live bytes, whatever other pages count: those that had most of them at the highest moment.
+  const parameters: Parameters["timeline"] = { ...filters, ...shownTimes(place, filters), by, metric: ["peak"] };
   parameters.top = layerCountOf(place);
   if (events < manyEvents) parameters.steps = layerSteps;
   if (!place.unfolded && ofCode.has(by)) parameters.fold = true;

@@ -48,7 +48,7 @@ export function readAt(atNs: number, askedNs: number | undefined, clock: Clock, 
  */
 export function besidePeak({ atNs, bytes }: Pick<Resident, "atNs" | "bytes">, peak: Peak | undefined): string {
   if (peak?.atNs === undefined || peak.atNs === atNs) return "";
-  const age = `${duration(Math.abs(atNs - peak.atNs))} ${atNs < peak.atNs ? "before" : "after"} the peak`;
+  const age = `${duration(Math.abs(atNs - peak.atNs))} ${atNs < peak.atNs ? "before" : "after"} the resident peak`;
   return `read ${age}, at ${percent(bytes, peak.bytes)} of it`;
 }
 
@@ -57,6 +57,13 @@ function ageOf(atNs: number, askedNs: number, clock: Clock, range?: Span): strin
   if (!Number.isFinite(askedNs) || clock.moment(askedNs) === clock.moment(atNs)) return "";
   const age = `${duration(Math.round(Math.abs(atNs - askedNs)))} ${atNs < askedNs ? "earlier" : "later"}`;
   return range && (atNs < range.begin || atNs > range.end) ? `${age}: outside the range` : age;
+}
+
+/** Between which moments a change was read, if these are not the ends of the range; "": they are. */
+export function between({ begin, end }: ResidentChange, range: Span, clock: Clock): string {
+  const apart = begin.atNs !== end.atNs;
+  const exact = ageOf(begin.atNs, range.begin, clock) === "" && ageOf(end.atNs, range.end, clock) === "";
+  return !apart || exact ? "" : `Between ${clock.moment(begin.atNs)} and ${clock.moment(end.atNs)}, `;
 }
 
 /** When the readings at the ends of a range were made. */

@@ -140,7 +140,8 @@ export interface Figures {
   counted: boolean;
   live: { bytes: number; blocks: number; atNs: number | undefined } | undefined;
   resident: { bytes: number; atNs: number | undefined } | undefined;
-  leaked: { bytes: number; blocks: number; running: boolean } | undefined;
+  /** Without what the runtime keeps, which is no leak. */
+  leaked: { bytes: number; blocks: number; runtime: number; running: boolean } | undefined;
   allocated: { bytes: number; allocations: number };
   /** Temporary allocations; undefined if they are not known. */
   temporary: number | undefined;
@@ -164,7 +165,7 @@ export function figuresOf(about: About, report: Report): Figures {
     ...common,
     counted: false,
     live: { bytes: peak.bytes, blocks: peak.blocks, atNs: about.merged ? undefined : peak.time_ns },
-    leaked: { bytes: leaked.bytes, blocks: leaked.blocks, running: about.growing },
+    leaked: { bytes: leaked.bytes, blocks: leaked.blocks, runtime: leaked.runtime_bytes, running: about.growing },
     allocated: { bytes: totals.bytes, allocations: totals.allocations },
     temporary: report.temporary.allocations ?? undefined,
   };

@@ -126,7 +126,7 @@ function AddFilter({ app }: { app: App }) {
       <input
         aria-label={`${kind.value.name}: ${kind.value.hint}`}
         title={kind.value.hint}
-        placeholder="add a filter"
+        placeholder="add"
         value={text.value}
         ref={field}
         aria-invalid={wrong.value !== ""}

@@ -37,6 +37,7 @@ export function Menu({ x, y, label, entries, close: closed }: MenuProps) {
     const menu = list.current;
     if (!menu) return;
     before.current ??= document.activeElement;
+    if (!menu.matches(":popover-open")) menu.showPopover();
     // Within the window, whatever the place.
     const around = menu.parentElement?.getBoundingClientRect() ?? new DOMRect();
     // The bottom line is always on top.
@@ -85,6 +86,7 @@ export function Menu({ x, y, label, entries, close: closed }: MenuProps) {
     <div
       class="menu"
       role="menu"
+      popover="manual"
       aria-label={label}
       ref={list}
       onKeyDown={key}

@@ -28,7 +28,6 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   timeline: {
     title: "Timeline",
     load: async () => (await import("./pages/timeline.tsx")).TimelinePage,
-    metric: "peak",
   },
   sizes: { title: "Sizes", load: async () => (await import("./pages/sizes.tsx")).Sizes },
   threads: { title: "Threads", load: async () => (await import("./pages/threads.tsx")).Threads },

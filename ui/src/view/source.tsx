@@ -374,7 +374,7 @@ function Selected({ sheet, selected, called, flame }: SourceProps) {
       <p>
         <b>line {selected}</b> <GoLink go={flame(selected)}>its flame graph</GoLink>{" "}
         <span class="quiet">
-          {calls.length > 0 ? `calls ${plural(calls.length, "function")} that allocate` : "no calls that allocate"}
+          {calls.length > 0 ? `calls ${plural(calls.length, "function")} that allocate` : (sheet.rows.includes(selected) ? "allocates itself" : "allocates nothing")}
         </span>
       </p>
       {calls.length > 0 && (

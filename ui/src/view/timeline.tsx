@@ -201,7 +201,7 @@ function Legend(props: With<Steps | undefined>) {
         )}
         {range ? (
           <span title={`${timeText(range.begin)} – ${timeText(range.end)}`}>
-            {state.ranges.b ? "A: " : ""}
+            {state.ranges.b ? "B: " : ""}
             {clock.span(range)}
           </span>
         ) : (

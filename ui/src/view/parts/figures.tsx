@@ -24,7 +24,7 @@ export function FigureRow({ figures: f, clock }: { figures: Figures | undefined;
       <Figure
         label={f?.leaked?.running ? "live now" : "live at the end"}
         value={f && sizeOf(f.leaked)}
-        note={f && (f.leaked ? <Count n={f.leaked.blocks} noun="block" /> : unknown)}
+        note={f && (f.leaked ? <Left {...f.leaked} /> : unknown)}
       />
       <Figure
         label="allocated in all"
@@ -44,6 +44,22 @@ const unknown = "not known";
 
 function sizeOf(value: { bytes: number } | undefined) {
   return value ? <Size bytes={value.bytes} /> : "–";
+}
+
+/** What nothing will free, and what the runtime keeps: those are no leak, but they are live at the end as well. */
+function Left({ blocks, runtime }: NonNullable<Figures["leaked"]>) {
+  return (
+    <>
+      <Count n={blocks} noun="block" />
+      {runtime > 0 && (
+        <>
+          {" "}
+          · <span title="kept by the runtime on purpose: no leak">besides</span> <Size bytes={runtime} /> the runtime
+          keeps
+        </>
+      )}
+    </>
+  );
 }
 
 /** A count in few characters; its hint has the exact one. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../model/clock.ts";
 import { location } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
 import {
+  between,
   changeInWords,
   placeOfPart,
   readings,
@@ -25,9 +26,11 @@ export function ResidentChangeView(props: {
   go: (to: Place) => void;
 }) {
   const { recording, change, range, clock, go } = props;
+  const when = between(change, range, clock);
+  const words = changeInWords(change);
   return (
     <>
-      <p>{changeInWords(change)}</p>
+      <p>{when === "" ? words : when + words.charAt(0).toLowerCase() + words.slice(1)}</p>
       <p class="quiet">{readings(change, range, clock)}</p>
       {restMatters(change) && (
         <WaterfallTable

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-6YTTO3RA.js";import"./chunk-HZ6IHGKU.js";import"./chunk-TFCNLR6N.js";import"./chunk-SFHJCIY5.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
