@@ -35,14 +35,15 @@ type class struct {
 // turn is a request in a lane.
 type turn struct{ cancel context.CancelCauseFunc }
 
-// newLanes makes the classes. All workers together are fewer than the recordings that may be open, and 64 requests may
+// newLanes makes the classes. A page asks several questions at once; one that takes long must not keep short ones of the
+// reader's next click waiting. All workers together are fewer than the recordings that may be open, and 64 requests may
 // wait.
 func newLanes() *lanes {
 	of := func(workers, waiting int) *class {
 		return &class{make(chan struct{}, workers), make(chan struct{}, waiting)}
 	}
 	return &lanes{latest: map[string]*turn{},
-		classes: map[string]*class{"brush": of(2, 16), "view": of(2, 32), "background": of(1, 16)}}
+		classes: map[string]*class{"brush": of(2, 16), "view": of(4, 32), "background": of(1, 16)}}
 }
 
 var (

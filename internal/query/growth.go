@@ -74,6 +74,9 @@ const (
 	// startUp is the time in which a program may set up what it then keeps. If growth is not even from its beginning,
 	// it may be even from here on.
 	startUp = .15
+	// leastOfAll is the least share of all that stays by which a group must grow after that: a cache that is full, and
+	// then takes a little more now and then, does not keep growing.
+	leastOfAll = .1
 	// shutDown is the time in which a program may free everything before it ends.
 	shutDown = .06
 	// maxPause is the longest time without a rise at the end, unless there were pauses before that were as long:
@@ -111,7 +114,7 @@ func keepsGrowing(times []int64, points []Point) (confidence float64, how Growin
 			return c, g.growing(times, begin)
 		}
 		later := slices.IndexFunc(x, func(t float64) bool { return t >= startUp })
-		if later > begin && later < end {
+		if later > begin && later < end && g.bytes[end]-g.bytes[later] >= leastOfAll*g.bytes[end] {
 			if c := g.evenFrom(later); c > 0 {
 				return c, g.growing(times, later)
 			}

@@ -1,1 +1,1 @@
-import"./chunk-AQNW5ZPN.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-ATJTH5QF.js";import"./chunk-MWJCEZ3L.js";

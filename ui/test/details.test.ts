@@ -258,7 +258,7 @@ test("threads are asked for with what is picked as one more focus", async () => 
   const more = await askMoreDetails(ask, "1", { picked, filters: {}, metric: "own-peak" });
   assert.deepEqual(
     [more.more, more.whole, more.of, more.threads],
-    [3, 40, "picked", [{ name: "thread 5", value: 10 }]],
+    [3, 40, "picked", [{ name: "thread 5", only: "5", value: 10 }]],
   );
   const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: ["x"] }, metric: "mapped" });
   assert.deepEqual([focused.of, focused.threads.length], ["picked", 1]);

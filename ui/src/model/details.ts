@@ -45,7 +45,7 @@ export interface Details {
 export interface MoreDetails {
   total: Values;
   self: Values;
-  threads: readonly { name: string; value: number }[];
+  threads: readonly { name: string; only: string; value: number }[];
   /** What all threads have together. */
   whole: number;
   /** What the threads are of: a call stack cannot be told from others through its last function. */

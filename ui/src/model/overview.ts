@@ -12,7 +12,7 @@ const inOverview = { section: "Overview", page: "overview" } as const;
 
 /** The actions of the page. */
 export const overviewActions: readonly Action[] = [
-  { id: "overview.show", keys: ["g"], title: "Show me what stands out most", ...inOverview },
+  { id: "overview.show", keys: ["f"], title: "Show me what stands out most", ...inOverview },
   { id: "overview.metric", keys: ["m"], title: "List the functions by the next metric", ...inOverview },
 ];
 

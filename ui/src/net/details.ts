@@ -195,7 +195,8 @@ export async function askMoreDetails(
   const threads = Array.from({ length: top.rows.rows }, (_, i) => {
     const at = group.thread.row[i] ?? -1;
     const tid = group.thread.of.tid[at] ?? 0;
-    return { name: group.thread.of.name.at(at) || `thread ${tid}`, value: total[sums]?.[i] ?? NaN };
+    const name = group.thread.of.name.at(at) || `thread ${tid}`;
+    return { name, only: String(tid), value: total[sums]?.[i] ?? NaN };
   });
   const whole = top.total[sums] ?? NaN;
   return { ...sum, threads, whole, of, counted: sums, more: top.more };

@@ -85,6 +85,7 @@ export function About({ app }: { app: App }) {
             source={(file, line) => goOf(app, { page: "source", file, line: String(line), picked: [] })}
             editor={(file, line) => editorLink(editorTemplate.value, file, line)}
             pick={(frame: StackFrame) => app.change({ picked: [frame.name] })}
+            only={(thread) => app.change({ thread: [thread] })}
           />
         ) : (
           <>

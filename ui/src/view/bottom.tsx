@@ -73,7 +73,7 @@ function Same({ app, asked, run, recording }: { app: App; asked: Asked; run: Run
             class={what === "URL" ? "plain wide" : "plain"}
             onClick={() => void copyText(texts[what](), what)}
           >
-            copy {what}
+            copy {what === "URL" ? "API URL" : what}
           </button>
         ))}
     </>

@@ -43,6 +43,8 @@ export interface DetailsProps {
   editor: (file: string, line: number) => string | undefined;
   /** Picks a frame of the call stack. */
   pick: (frame: StackFrame) => void;
+  /** Counts only what a thread allocated. */
+  only: (thread: string) => void;
 }
 
 export function DetailsView(props: DetailsProps) {
@@ -59,7 +61,7 @@ export function DetailsView(props: DetailsProps) {
         <PlaceLine {...props} />
       </header>
       <Numbers details={d} more={more} moment={props.moment} lead={props.lead} />
-      <Threads more={more} fault={props.fault} name={d.name} lead={props.lead} />
+      <Threads more={more} fault={props.fault} name={d.name} lead={props.lead} only={props.only} />
       <Stack {...props} />
       <Around {...props} />
       <nav aria-label="open in">
@@ -204,9 +206,10 @@ interface ThreadsProps {
   fault: Fault | undefined;
   name: string;
   lead: MetricName;
+  only: (thread: string) => void;
 }
 
-function Threads({ more, fault, name, lead }: ThreadsProps) {
+function Threads({ more, fault, name, lead, only: choose }: ThreadsProps) {
   if (fault || !more) {
     return (
       <section>
@@ -231,10 +234,12 @@ function Threads({ more, fault, name, lead }: ThreadsProps) {
       )}
       <table class="numbers">
         <tbody>
-          {more.threads.map(({ name, value }, i) => (
+          {more.threads.map(({ name, only, value }, i) => (
             <tr key={i}>
               <th scope="row">
-                <Name text={name} limit={32} />
+                <button type="button" class="plain function" title="only this thread" onClick={() => choose(only)}>
+                  <Name text={name} limit={32} />
+                </button>
               </th>
               <td class="bar" aria-hidden="true">
                 <i style={{ width: `${all > 0 ? Math.max(0, (100 * value) / all) : 0}%` }} />

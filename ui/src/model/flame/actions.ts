@@ -19,7 +19,7 @@ export const flameActions: readonly Action[] = [
   row("back", ["Escape"], "One step back"),
   row("in", ["+", "="], "Zoom in"),
   row("out", ["-"], "Zoom out"),
-  row("all", ["0"], "Show everything"),
+  row("all", ["Shift+Home"], "Show everything"),
   row("up", ["PageUp"], "Up"),
   row("down", ["PageDown"], "Down"),
   row("next", ["n"], "Next match"),

@@ -22,7 +22,7 @@ export function FigureRow({ figures: f, clock }: { figures: Figures | undefined;
         note={f && (f.resident ? when(f.resident.atNs) : "not measured")}
       />
       <Figure
-        label={f?.leaked?.running ? "live now" : "live at the end"}
+        label={f?.leaked?.running ? "live now" : "never freed"}
         value={f && sizeOf(f.leaked)}
         note={f && (f.leaked ? <Left {...f.leaked} /> : unknown)}
       />
@@ -54,8 +54,7 @@ function Left({ blocks, runtime }: NonNullable<Figures["leaked"]>) {
       {runtime > 0 && (
         <>
           {" "}
-          · <span title="kept by the runtime on purpose: no leak">besides</span> <Size bytes={runtime} /> the runtime
-          keeps
+          · <span title="kept by the runtime on purpose, besides: no leak">runtime</span> <Size bytes={runtime} />
         </>
       )}
     </>

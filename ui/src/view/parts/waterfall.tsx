@@ -78,7 +78,7 @@ export function WaterfallTable<R>(props: {
         {of.bars.map((bar, i) => (
           <tr
             key={i}
-            class={bar.kind}
+            class={bar.row && point ? `${bar.kind} choice` : bar.kind}
             onPointerEnter={() => bar.row && point?.(bar.row)}
             onPointerLeave={() => point?.(undefined)}
           >

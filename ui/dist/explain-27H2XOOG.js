@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-PLDKFWOD.js";import"./chunk-4YL5L4S6.js";import"./chunk-YCGNNVLK.js";import"./chunk-AQNW5ZPN.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
