@@ -47,6 +47,7 @@ docs/queries.md says how rows are matched.`,
 	}
 	q := newQuestion(cmd, 20)
 	q.grouped(cmd, query.ByStack, query.Bytes, query.Peak, query.Leaked)
+	q.folds(cmd.Flags())
 	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
 	cmd.Flags().BoolVar(&up, "up", false, "with --tree: begin with the functions that allocate, and show their callers")

@@ -8,9 +8,8 @@ using Block = std::unique_ptr<char[]>;
 
 static std::vector<Block> cached;
 
-static void keep(size_t bytes)
+static void keep(Block block)
 {
-	Block block(new char[bytes]);
 	used(block.get());
 	cached.push_back(std::move(block));
 }
@@ -20,7 +19,7 @@ static void keep(size_t bytes)
 OUTLINE int cache_thumbnails(int n)
 {
 	for (int i = 0; i < n; i++)
-		keep(9000);
+		keep(Block(new char[9000]));
 	return __LINE__ - 1;
 }
 
@@ -28,14 +27,14 @@ OUTLINE int cache_thumbnails(int n)
 OUTLINE int cache_sessions(int n)
 {
 	for (int i = 0; i < n; i++)
-		keep(7000);
+		keep(Block(new char[7000]));
 	return __LINE__ - 1;
 }
 
 OUTLINE int cache_queries(int n)
 {
 	for (int i = 0; i < n; i++)
-		keep(8000);
+		keep(Block(new char[8000]));
 	return __LINE__ - 1;
 }
 
@@ -44,7 +43,7 @@ OUTLINE int cache_queries(int n)
 OUTLINE void load_index(int n)
 {
 	for (int i = 0; i < n; i++)
-		keep(60000);
+		keep(Block(new char[60000]));
 }
 
 // MOVED
