@@ -21,6 +21,7 @@ type difference struct {
 	before      *answerText
 	others      map[*query.Source]*answerText // of the other runs
 	a, b        *query.Answer
+	status      int // the width of the column
 }
 
 func newDifference(w io.Writer, c *diff.Comparison, a, b *query.Answer, o QueryOptions) *difference {
@@ -138,9 +139,13 @@ func Diff(w io.Writer, c *diff.Comparison, t *diff.Table, o QueryOptions) error 
 		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
 	rows, left := answer.Cut(d.Page, changed)
+	d.status = 6
+	for i := range rows {
+		d.status = max(d.status, runes(rows[i].Status.String()))
+	}
 	cols := d.changeColumns(t, rows)
 	room := func() int {
-		used := 9
+		used := d.status + 3
 		for _, c := range cols {
 			used += 2 + c.width
 		}
@@ -156,14 +161,14 @@ func Diff(w io.Writer, c *diff.Comparison, t *diff.Table, o QueryOptions) error 
 	// On a narrow terminal, a call stack has a line of its own below the numbers.
 	names, below := max(d.leastName(), room()), ""
 	if by == query.ByStack.String() && d.wraps && names < nameWidth {
-		below = strings.Repeat(" ", 11)
+		below = strings.Repeat(" ", d.status+5)
 		names = d.Width - len(below)
 	}
 	var head strings.Builder
 	for _, c := range cols {
 		head.WriteString("  " + padLeft(c.head, c.width))
 	}
-	d.printf("%s\n", d.faint(head.String()+strings.Repeat(" ", 9)+by))
+	d.printf("%s\n", d.faint(head.String()+strings.Repeat(" ", d.status+3)+by))
 	d.changeLine(cols, 0, "", d.bold("all"))
 	opened := map[*answerText]map[uint32][]int{}
 	for _, side := range d.others {
@@ -238,7 +243,7 @@ func (d *difference) changeLine(cols []changeColumn, line int, status, name stri
 		}
 		d.printf("  %s", text)
 	}
-	d.printf("%s\n", strings.TrimRight("  "+d.faint(padRight(status, 6))+" "+name, " "))
+	d.printf("%s\n", strings.TrimRight("  "+d.faint(padRight(status, d.status))+" "+name, " "))
 }
 
 // opened returns which frames to open, by stack, so that no two rows that a side names look equal.
