@@ -53,7 +53,7 @@ var effects = map[string][]effect{
 		{[]string{"otlp-version"}, with("otlp"), "without --otlp"},
 	},
 	"diff": {
-		{[]string{"threshold", "depth"}, with("tree"), "without --tree"},
+		{[]string{"threshold", "depth", "up"}, with("tree"), "without --tree"},
 		{[]string{"self"}, without("tree"), "with --tree, which is sorted by what has changed within each node"},
 		atEffect,
 	},

@@ -60,6 +60,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"push --parca u --otlp-version x f", "without --otlp", "push --otlp u --otlp-version x f"},
 		{"diff --depth 3 a b", "--depth has no effect without --tree", "diff --tree --depth 3 a b"},
 		{"diff --threshold 3% a b", "--threshold has no effect without --tree", "diff --tree --threshold 3% a b"},
+		{"diff --up a b", "--up has no effect without --tree", "diff --tree --up a b"},
 		{"diff --tree --self a b", "--self has no effect with --tree", "diff --self a b"},
 		{"diff --at 50% a b", "--at has no effect without --metric live", "diff --metric live --at 50% a b"},
 		{"top --at 50% f", "--at has no effect without --metric live", "top --metric bytes,live --at 50% f"},

@@ -12,6 +12,9 @@ type DiffHead struct {
 	Metrics       []Metric `json:"metrics"`
 	Before        Head     `json:"before"`
 	After         Head     `json:"after"`
+	BeforeRuns    int      `json:"before_runs,omitempty"` // if a side has several runs: how many; heads are of the last
+	AfterRuns     int      `json:"after_runs,omitempty"`
+	Scaled        bool     `json:"scaled,omitempty"` // before was multiplied, so that the totals are equal
 	Total         Changes  `json:"total"`
 	Frames        []Frame  `json:"frames,omitempty"` // of the call stacks of both recordings
 }
@@ -21,18 +24,28 @@ type Changes map[string]Change
 
 // Change is the value of a metric on both sides.
 type Change struct {
-	Before  any      `json:"before"`
-	After   any      `json:"after"`
-	Change  any      `json:"change"`
-	Percent *float64 `json:"percent"` // of the value before; null: that was 0
+	Before  any        `json:"before"`
+	After   any        `json:"after"`
+	Change  any        `json:"change"`
+	Percent *float64   `json:"percent"` // of the value before; null: that was 0
+	Spread  *RunSpread `json:"spread,omitempty"`
+}
+
+// RunSpread has the least and the most that a metric was in the runs of each side, of which Before and After of a Change
+// are the medians.
+type RunSpread struct {
+	BeforeLeast float64 `json:"before_least"`
+	BeforeMost  float64 `json:"before_most"`
+	AfterLeast  float64 `json:"after_least"`
+	AfterMost   float64 `json:"after_most"`
 }
 
 // differ compares the values of two answers.
 type differ struct{ a, b *query.Answer }
 
-func (d differ) changes(p *diff.Pair) Changes {
+func (d differ) changes(p *diff.Pair, spread []diff.Spread) Changes {
 	out := make(Changes)
-	for _, m := range d.b.Metrics {
+	for i, m := range d.b.Metrics {
 		before, after := m.Of(&p.Before, d.a.Span), m.Of(&p.After, d.b.Span)
 		c := Change{Before: before, After: after, Change: after - before}
 		if n, ok := m.Integer(&p.Before); ok {
@@ -43,14 +56,23 @@ func (d differ) changes(p *diff.Pair) Changes {
 			share := 100 * (after - before) / before
 			c.Percent = &share
 		}
+		if spread != nil {
+			s := spread[i]
+			c.Spread = &RunSpread{s.Before[0], s.Before[1], s.After[0], s.After[1]}
+		}
 		out[m.String()] = c
 	}
 	return out
 }
 
-func (d differ) head(before, after *query.Source, by query.By) DiffHead {
-	j := DiffHead{FormatVersion: Version, By: by.String(), Before: newHead(before, d.a), After: newHead(after, d.b),
-		Total: d.changes(&diff.Pair{Before: d.a.Total, After: d.b.Total})}
+func (d differ) head(c *diff.Comparison, spread []diff.Spread) DiffHead {
+	before, after := c.Last()
+	j := DiffHead{FormatVersion: Version, By: after.Query.By.String(), Before: newHead(before.Source, d.a),
+		After: newHead(after.Source, d.b), Scaled: c.Scale,
+		Total: d.changes(&diff.Pair{Before: d.a.Total, After: d.b.Total}, spread)}
+	if len(c.Before) > 1 || len(c.After) > 1 {
+		j.BeforeRuns, j.AfterRuns = len(c.Before), len(c.After)
+	}
 	j.Metrics = j.After.Metrics
 	return j
 }
@@ -63,7 +85,7 @@ type DiffRow struct {
 	Total  Changes `json:"total"`
 }
 
-// Diff is a table of what has changed. Unchanged rows are only counted.
+// Diff is a table of what has changed. Unchanged rows are only counted, unless all were asked for.
 type Diff struct {
 	DiffHead
 	Rows      []DiffRow `json:"rows"`
@@ -72,30 +94,20 @@ type Diff struct {
 }
 
 // NewDiff makes the answer.
-func NewDiff(before, after *query.Source, t *diff.Table, by query.By, page Page) *Diff {
+func NewDiff(c *diff.Comparison, t *diff.Table, page Page) *Diff {
 	d := differ{&t.Before, &t.After}
-	rows, more := Cut(page, t.Changed())
-	j := &Diff{d.head(before, after, by), []DiffRow{}, more, t.Unchanged()}
-	var gone, present []uint32 // stacks, of the two recordings
-	for i := range rows {
-		list := &present
-		if rows[i].Status == diff.Gone {
-			list = &gone
-		}
-		*list = stacksOf(*list, 1, func(int) *query.Group { return &rows[i].Group })
+	list := t.Changed()
+	if c.All {
+		list = t.Rows
 	}
-	first := newFrameTable(before.Profile, gone)
-	second := newFrameTable(after.Profile, present)
-	second.startAt(first.numbers)
-	j.Frames = append(first.rows(), second.rows()...)
+	rows, more := Cut(page, list)
+	j := &Diff{d.head(c, t.Spread), []DiffRow{}, more, t.Unchanged()}
+	frames := newRunFrames(c, rows)
+	j.Frames = frames.rows
 	for i := range rows {
 		r := &rows[i]
-		s, t := after, second
-		if r.Status == diff.Gone {
-			s, t = before, first
-		}
-		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(s, &r.Group, t), d.changes(&r.Self),
-			d.changes(&r.Total)})
+		j.Rows = append(j.Rows, DiffRow{r.Status.String(), newGroup(r.Source, &r.Group, frames.of[r.Source]),
+			d.changes(&r.Self, nil), d.changes(&r.Total, r.Spread)})
 	}
 	return j
 }
@@ -107,6 +119,7 @@ type DiffNode struct {
 	Self   Changes `json:"self"`
 	Total  Changes `json:"total"`
 	Moved  float64 `json:"moved"`
+	Larger float64 `json:"larger"`
 	Folded int     `json:"folded"` // children that are not in the list
 }
 
@@ -117,27 +130,17 @@ type DiffTree struct {
 }
 
 // NewDiffTree makes the answer.
-func NewDiffTree(before, after *query.Source, t *diff.Tree, by query.By) *DiffTree {
+func NewDiffTree(c *diff.Comparison, t *diff.Tree) *DiffTree {
 	d := differ{&t.Before, &t.After}
-	j := &DiffTree{DiffHead: d.head(before, after, by)}
-	type work struct {
-		n      *diff.Node
-		parent int
-	}
-	todo := []work{{t.Root, -1}}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		n := DiffNode{Parent: w.parent, Self: d.changes(&w.n.Self), Total: d.changes(&w.n.Total), Moved: w.n.Moved,
-			Folded: w.n.Folded}
-		if w.parent >= 0 {
-			g := newGroup(after, &w.n.Group, nil)
-			n.Group = &g
+	j := &DiffTree{DiffHead: d.head(c, nil)}
+	t.Walk(func(n *diff.Node, parent int) {
+		node := DiffNode{Parent: parent, Self: d.changes(&n.Self, nil), Total: d.changes(&n.Total, nil), Moved: n.Moved,
+			Larger: n.Larger, Folded: n.Folded}
+		if n.Source != nil {
+			g := newGroup(n.Source, &n.Group, nil)
+			node.Group = &g
 		}
-		j.Nodes = append(j.Nodes, n)
-		for i := len(w.n.Children) - 1; i >= 0; i-- {
-			todo = append(todo, work{w.n.Children[i], len(j.Nodes) - 1})
-		}
-	}
+		j.Nodes = append(j.Nodes, node)
+	})
 	return j
 }

@@ -34,6 +34,9 @@ type asked struct {
 
 	up, stack, runtime        bool
 	before, marks             bool
+	scale, unchanged, tree    bool
+	with, also                []string
+	from2, to2                string
 	timeline, fold, calls     bool
 	of, function, rough       string
 	block, address, sql       string
@@ -64,6 +67,15 @@ var Parameters = []Parameter{
 	text("from", "count events after this time: 1.5s, 10%, start, peak, end, or a mark's name",
 		func(a *asked) *string { return &a.From }),
 	text("to", "count events up to this time", func(a *asked) *string { return &a.To }),
+	texts("with", "compare with these recordings, by id: several are runs of the same; default: the recording itself",
+		func(a *asked) *[]string { return &a.with }),
+	texts("also", "more runs beside the recording, by id", func(a *asked) *[]string { return &a.also }),
+	text("from2", "of what it is compared with, count events after this time", func(a *asked) *string { return &a.from2 }),
+	text("to2", "of what it is compared with, count events up to this time", func(a *asked) *string { return &a.to2 }),
+	flag("scale", "multiply what was before, so that the totals are equal: changes of shares",
+		func(a *asked) *bool { return &a.scale }),
+	flag("unchanged", "show what has not changed, too", func(a *asked) *bool { return &a.unchanged }),
+	flag("tree", "show a call tree instead of a table", func(a *asked) *bool { return &a.tree }),
 	texts("thread", "count blocks that this thread allocated: its id, or its name with * and ?",
 		func(a *asked) *[]string { return &a.Threads }),
 	texts("freed-by", "count blocks that this thread freed: its id, or its name with * and ?",

@@ -39,7 +39,8 @@ type call struct {
 	rec      *opened
 	shelf    *shelf
 	options  *Options
-	filters  []string // that were given, as flags
+	filters  []string  // that were given, as flags
+	held     []*opened // other recordings that the answer refers to
 	progress func(done, total uint64)
 }
 
@@ -74,6 +75,14 @@ var Questions = []Question{
 	{Name: "change", Text: "what differs between the moments from and to, by call stack: as heaptap diff",
 		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
 		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
+	{Name: "diff", Text: "what differs from another range, or from other recordings (with); of several runs, medians",
+		Parameters: with(filters, "with", "also", "from2", "to2", "by", "metric", "at", "scale", "unchanged", "fold", "tree",
+			"up", "below", "threshold", "depth", "nodes", "skip", "limit"),
+		Answers: append(answers[answer.Compared](), answers[answer.ComparedTree]()...), changing: true, ask: differ,
+		preset: func(a *asked) {
+			grouped(query.ByStack, 20, query.Bytes, query.Peak, query.Leaked)(a)
+			a.Threshold, a.from2, a.to2 = "1%", "start", "end"
+		}},
 	{Name: "timeline", Text: "how live memory developed; with stack, the threads' stacks", Command: "timeline",
 		Parameters: with(filters, "by", "metric", "top", "steps", "stack", "fold"),
 		Answers:    append(answers[answer.Timeline](), answers[answer.StackTimeline]()...), ask: timeline,
@@ -345,11 +354,83 @@ func change(ctx context.Context, c *call, _ *query.Query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := diff.Compare(ctx, before, after)
+	t, err := diff.Compare(ctx, diff.Between(before, after))
 	if err != nil {
 		return nil, err
 	}
 	return answer.NewDifference(c.s, t, after.Query.By, c.Page), nil
+}
+
+// mostRuns is how many recordings may be compared: they are all open at the same time.
+const mostRuns = 8
+
+// differ compares recordings, or ranges of one.
+func differ(ctx context.Context, c *call, _ *query.Query) (any, error) {
+	trim, err := c.Trim()
+	if err != nil {
+		return nil, err
+	}
+	if trim.Nodes == 0 {
+		trim.Nodes = maxNodes
+	}
+	if len(c.with)+len(c.also) >= mostRuns {
+		return nil, badParameter("with", fmt.Sprintf("so many recordings are more than the %d that can be compared",
+			mostRuns), "name fewer in with and also")
+	}
+	x := &diff.Comparison{Scale: c.scale, All: c.unchanged, Up: c.up}
+	side := func(id, from, to string) (s diff.Side, err error) {
+		of := *c
+		if id != "" && id != c.rec.entry.id {
+			e, err := c.shelf.find(ctx, id)
+			if err != nil {
+				return s, err
+			}
+			if of.rec, err = c.shelf.acquire(ctx, e); err != nil {
+				return s, err
+			}
+			c.held = append(c.held, of.rec)
+			of.s = of.rec.source
+		}
+		asked := *c.asked
+		asked.From, asked.To = from, to
+		of.asked = &asked
+		if c.tree && c.given["by"] == nil {
+			asked.By = query.ByFunction.String()
+		}
+		s.Source = of.s
+		s.Query, err = of.query()
+		return s, err
+	}
+	others := c.with
+	if len(others) == 0 {
+		others = []string{""}
+	}
+	for _, id := range others {
+		s, err := side(id, c.from2, c.to2)
+		if err != nil {
+			return nil, err
+		}
+		x.Before = append(x.Before, s)
+	}
+	for _, id := range append(slices.Clone(c.also), "") {
+		s, err := side(id, c.From, c.To)
+		if err != nil {
+			return nil, err
+		}
+		x.After = append(x.After, s)
+	}
+	if c.tree {
+		t, err := diff.CompareTrees(ctx, x, trim)
+		if err != nil {
+			return nil, err
+		}
+		return answer.NewComparedTree(x, t), nil
+	}
+	t, err := diff.Compare(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	return answer.NewCompared(x, t, c.Page), nil
 }
 
 func tree(ctx context.Context, c *call, q *query.Query) (any, error) {

@@ -26,7 +26,7 @@ import (
 // take with their atlases, unless more are in use. With what all caches keep (lru.Process), the program itself, and
 // what a large question needs for a moment, these are 300 MB.
 const (
-	maxOpen      = 8
+	maxOpen      = 12 // those of a comparison, and one for each other worker
 	maxOpenBytes = 112 << 20
 )
 

@@ -199,6 +199,11 @@ type asking struct {
 func (a *API) compute(ctx context.Context, j *job, o *opened, p *progress) (packed, error) {
 	c := &call{asked: j.asked, s: o.source, rec: o, shelf: a.shelf, options: &a.options, progress: p.set}
 	c.filters = j.filters()
+	defer func() {
+		for _, other := range c.held {
+			a.shelf.release(other)
+		}
+	}()
 	x, err := j.question.put(ctx, c)
 	if err == nil {
 		err = ctx.Err()

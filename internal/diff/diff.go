@@ -6,14 +6,36 @@ import (
 	"math"
 	"slices"
 
-	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Side is one of the two sides of a comparison. Both queries must have the same metrics and grouping.
+// Side is one recording of one of the two sides of a comparison. All queries must have the same metrics and grouping.
 type Side struct {
 	Source *query.Source
 	Query  *query.Query
+}
+
+// Comparison is what is compared: before with after, each of which may have several runs of the same program. The last
+// run of after names what all have in common.
+type Comparison struct {
+	Before, After []Side
+	// Scale multiplies what was before, so that what can be added adds up to the same on both sides: what is left are
+	// changes of shares.
+	Scale bool
+	// All has trees keep what has not changed.
+	All bool
+	// Up asks for trees of callers: from the allocating functions to main.
+	Up bool
+}
+
+// Last returns the last run of each side.
+func (c *Comparison) Last() (before, after Side) {
+	return c.Before[len(c.Before)-1], c.After[len(c.After)-1]
+}
+
+// Between compares two recordings, or two ranges of one.
+func Between(before, after Side) *Comparison {
+	return &Comparison{Before: []Side{before}, After: []Side{after}}
 }
 
 // Status says how a group has changed.
@@ -26,24 +48,36 @@ const (
 	Gone                    // all metrics are 0 now
 	Grown                   // the first metric that has changed is larger
 	Shrunk
+	Varying // of repeated runs, the first metric's values before and after overlap: it may have changed by chance
 )
 
-func (s Status) String() string { return [...]string{"unchanged", "new", "gone", "grown", "shrunk"}[s] }
+func (s Status) String() string {
+	return [...]string{"unchanged", "new", "gone", "grown", "shrunk", "varying"}[s]
+}
 
-// Pair has a group's values before and after.
+// Pair has a group's values before and after; of repeated runs, the medians.
 type Pair struct{ Before, After query.Values }
 
-// Row is one group of both recordings.
+// Spread has the least and the most that a metric was in repeated runs.
+type Spread struct{ Before, After [2]float64 }
+
+// overlap reports whether a value before may be one after.
+func (s Spread) overlap() bool { return s.Before[0] <= s.After[1] && s.After[0] <= s.Before[1] }
+
+// Row is one group of all recordings.
 type Row struct {
-	query.Group // as the second recording names it; if it is gone, as the first one does
+	query.Group               // as the last run of the second side that has it names it; if it is gone, one of the first
+	Source      *query.Source // of that run
 	Status      Status
 	Self, Total Pair
+	Spread      []Spread // of the totals, by metric; nil: no side has several runs
 }
 
 // Table is the difference without hierarchy.
 type Table struct {
-	Before, After query.Answer
-	Rows          []Row // sorted by the change of the first metric's total, largest first; unchanged ones last
+	Before, After query.Answer // of the last runs; the totals are those of all
+	Spread        []Spread     // of the whole
+	Rows          []Row        // sorted by the change of the first metric's total, largest first; unchanged ones last
 }
 
 // Unchanged returns the number of unchanged rows.
@@ -60,44 +94,63 @@ func (t *Table) Unchanged() (n int) {
 func (t *Table) Changed() []Row { return t.Rows[:len(t.Rows)-t.Unchanged()] }
 
 // Compare answers with a table.
-func Compare(ctx context.Context, before, after Side) (*Table, error) {
-	name(&before, &after)
-	a, err := query.Flat(ctx, before.Source, before.Query)
-	if err != nil {
-		return nil, err
-	}
-	b, err := query.Flat(ctx, after.Source, after.Query)
-	if err != nil {
-		return nil, err
-	}
-	t := &Table{Before: a.Answer, After: b.Answer}
+func Compare(ctx context.Context, c *Comparison) (*Table, error) {
+	c = c.named()
 	paths := newPaths()
+	t := &Table{}
+	var rows []*runs // by row: the values of each run
 	at := make(map[any]int)
-	row := func(side Side, r *query.Row) *Row {
-		k := paths.key(side, &r.Group)
-		i, ok := at[k]
-		if !ok {
-			i = len(t.Rows)
-			at[k] = i
-			t.Rows = append(t.Rows, Row{Group: r.Group})
+	whole := c.newRuns()
+	err := c.each(func(n int, side Side) error {
+		a, err := query.Flat(ctx, side.Source, side.Query)
+		if err != nil {
+			return err
 		}
-		return &t.Rows[i]
+		*t.answer(c, n) = a.Answer
+		whole.total[n] = a.Total
+		for i := range a.Rows {
+			r := &a.Rows[i]
+			k := paths.key(side, &r.Group)
+			row, ok := at[k]
+			if !ok {
+				row = len(rows)
+				at[k] = row
+				t.Rows = append(t.Rows, Row{Group: r.Group, Source: side.Source})
+				rows = append(rows, c.newRuns())
+			}
+			rows[row].self[n], rows[row].total[n] = r.Self, r.Total
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	for i := range b.Rows {
-		r := row(after, &b.Rows[i])
-		r.Self.After, r.Total.After = b.Rows[i].Self, b.Rows[i].Total
-	}
-	for i := range a.Rows {
-		r := row(before, &a.Rows[i])
-		r.Self.Before, r.Total.Before = a.Rows[i].Self, a.Rows[i].Total
-	}
+	factors := c.factors(whole)
+	all := c.pair(whole.total, factors)
+	t.Before.Total, t.After.Total = all.Before, all.After
+	t.Spread = c.spread(whole.total, &t.Before, &t.After)
 	for i := range t.Rows {
 		r := &t.Rows[i]
+		r.Self, r.Total = c.pair(rows[i].self, factors), c.pair(rows[i].total, factors)
+		r.Spread = c.spread(rows[i].total, &t.Before, &t.After)
 		r.Status = t.status(&r.Self, &r.Total)
+		if first := slices.IndexFunc(t.After.Metrics, func(m query.Metric) bool {
+			return t.Change(m, &r.Total) != 0
+		}); r.Status != Unchanged && r.Spread != nil && first >= 0 && r.Spread[first].overlap() {
+			r.Status = Varying
+		}
 		restore(&r.Group)
 	}
 	t.sort(func(r *Row) *Pair { return &r.Total }, func(r *Row) *Pair { return &r.Self })
 	return t, nil
+}
+
+// answer is where the answer of a run goes: that of the last one of its side stays.
+func (t *Table) answer(c *Comparison, n int) *query.Answer {
+	if n < len(c.Before) {
+		return &t.Before
+	}
+	return &t.After
 }
 
 // SortSelf sorts by the self of the first metric instead.
@@ -122,9 +175,12 @@ func (t *Table) sort(by ...func(*Row) *Pair) {
 	})
 }
 
-// order puts unchanged rows last.
+// order puts unchanged rows last, and those that vary before them.
 func order(s Status) int {
-	if s == Unchanged {
+	switch s {
+	case Unchanged:
+		return 2
+	case Varying:
 		return 1
 	}
 	return 0
@@ -166,22 +222,6 @@ func (t *Table) status(self, total *Pair) Status {
 		return Gone
 	}
 	return first
-}
-
-// name gives the same things the same names on both sides. Two ranges of one recording have them already.
-func name(before, after *Side) {
-	if before.Source == after.Source {
-		return
-	}
-	b := newOwn(after.Source)
-	a := &translated{own: newOwn(before.Source), by: before.Query.By, threads: pairThreads(before.Source, after.Source)}
-	a.cache = make(map[uint32][]profile.Frame)
-	a.a = align(a.own, b)
-	for side, names := range map[*Side]query.Names{before: a, after: b} {
-		q := *side.Query
-		q.Names = names
-		side.Query = &q
-	}
 }
 
 // restore removes the marks that rename set in a group's name.

@@ -115,7 +115,7 @@ func TestPlantedChanges(t *testing.T) {
 		b := c.b.run(t, 2)
 		for by := range query.ByAllocation + 1 {
 			q := query.Query{By: by, Metrics: []query.Metric{query.Bytes, query.Allocations, query.OwnPeak}}
-			d, err := Compare(t.Context(), Side{a, &q}, Side{b, &q})
+			d, err := Compare(t.Context(), Between(Side{a, &q}, Side{b, &q}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +143,7 @@ func TestPlantedChanges(t *testing.T) {
 			}
 		}
 		q := query.Query{By: query.ByFunction}
-		tree, err := CompareTrees(t.Context(), Side{a, &q}, Side{b, &q}, query.Trim{})
+		tree, err := CompareTrees(t.Context(), Between(Side{a, &q}, Side{b, &q}), query.Trim{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,11 +163,11 @@ func TestOrder(t *testing.T) {
 	a := (&build{dir: "/x", id: 1, moved: still, extra: map[int]int{3: -3, 4: -3}}).run(t, 1)
 	b := (&build{dir: "/y", id: 2, moved: still, extra: map[int]int{4: 5, 8: -2}}).run(t, 2)
 	q := query.Query{By: query.ByStack}
-	there, err := Compare(t.Context(), Side{a, &q}, Side{b, &q})
+	there, err := Compare(t.Context(), Between(Side{a, &q}, Side{b, &q}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := Compare(t.Context(), Side{b, &q}, Side{a, &q})
+	back, err := Compare(t.Context(), Between(Side{b, &q}, Side{a, &q}))
 	if err != nil {
 		t.Fatal(err)
 	}

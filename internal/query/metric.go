@@ -283,5 +283,15 @@ func (v *Values) Add(o *Values) {
 	v.Variances = v.Variances.Plus(o.Variances)
 }
 
+// Numbers are the numbers of v: those that add up, and the others. A mean lifetime is made of a wider sum, which is not
+// among them.
+func (v *Values) Numbers() (sums, others []*uint64) {
+	sums = []*uint64{&v.Allocations, &v.Bytes, &v.ZeroSize, &v.Slack, &v.SlackCount, &v.Reallocations, &v.InPlace,
+		&v.Copied, &v.Time, &v.Deallocations, &v.FreedBytes, &v.Temporary, &v.TemporaryBytes, &v.Untimed, &v.LiveBytes,
+		&v.LiveBlocks, &v.PeakBytes, &v.PeakBlocks, &v.LeakedBytes, &v.LeakedBlocks, &v.KeptBytes, &v.KeptBlocks,
+		&v.Mapped, &v.MappedPeak, &v.MappedResident}
+	return sums, []*uint64{&v.MinSize, &v.MaxSize, &v.Depth, &v.MinLifetime, &v.MaxLifetime, &v.OwnPeak}
+}
+
 // empty reports whether nothing was counted.
 func (v *Values) empty() bool { return *v == Values{} }

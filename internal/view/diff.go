@@ -15,42 +15,55 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// difference writes how two answers differ. Groups have their names of the second side; those that are gone, of the
-// first.
+// difference writes how two answers differ. Groups have the names of the run that has them.
 type difference struct {
-	*answerText // of the second side; everything goes to its writer
+	*answerText // of the last run of the second side; everything goes to its writer
 	before      *answerText
+	others      map[*query.Source]*answerText // of the other runs
 	a, b        *query.Answer
+	status      int // the width of the column
 }
 
-func newDifference(w io.Writer, before, after *query.Source, a, b *query.Answer, o QueryOptions) *difference {
-	d := &difference{answerText: newAnswer(w, after, o), before: newAnswer(io.Discard, before, o), a: a, b: b}
-	d.side("before", d.before, a)
-	d.side("after", d.answerText, b)
+func newDifference(w io.Writer, c *diff.Comparison, a, b *query.Answer, o QueryOptions) *difference {
+	before, after := c.Last()
+	d := &difference{answerText: newAnswer(w, after.Source, o), before: newAnswer(io.Discard, before.Source, o),
+		others: make(map[*query.Source]*answerText), a: a, b: b}
+	d.side("before", d.before, a, len(c.Before))
+	d.side("after", d.answerText, b, len(c.After))
+	if len(c.Before) > 1 || len(c.After) > 1 {
+		d.printf("%s\n", d.faint("        medians; ±: half of how far the runs are apart"))
+	}
+	if c.Scale {
+		d.printf("%s\n", d.faint("        before is scaled: what can be added up is as much in all as after"))
+	}
 	d.printf("\n")
 	d.before.Writer = d.answerText.Writer
 	d.before.incomplete(a)
 	d.incomplete(b)
+	for _, side := range slices.Concat(c.Before, c.After) {
+		other := newAnswer(io.Discard, side.Source, o)
+		other.Writer = d.answerText.Writer
+		d.others[side.Source] = other
+	}
+	d.others[before.Source], d.others[after.Source] = d.before, d.answerText
 	return d
 }
 
-// side writes what one side is.
-func (d *difference) side(word string, a *answerText, q *query.Answer) {
+// side writes what one side is: the last of so many runs.
+func (d *difference) side(word string, a *answerText, q *query.Answer, runs int) {
 	what := "all of " + humanize.Duration(a.p.Duration)
 	if q.To-q.From != a.events() {
 		what = fmt.Sprintf("%s from %s on", humanize.Duration(q.Span), humanize.Duration(q.Begin))
 	}
 	text := fmt.Sprintf(" · %s · %s · from the %s", clean(a.p.Name), what, planText[q.Plan])
+	if runs > 1 {
+		text += fmt.Sprintf(" · last of %d runs", runs)
+	}
 	d.printf("%-7s %s%s\n", word, d.bold(command(a.p, max(20, d.Width-8-runes(text)))), d.faint(text))
 }
 
-// of returns the side that names a row.
-func (d *difference) of(s diff.Status) *answerText {
-	if s == diff.Gone {
-		return d.before
-	}
-	return d.answerText
-}
+// of returns the run that names a group.
+func (d *difference) of(s *query.Source) *answerText { return d.others[s] }
 
 // change returns by how much a metric has changed.
 func (d *difference) change(m query.Metric, p *diff.Pair) string {
@@ -93,6 +106,9 @@ func (d *difference) amount(m query.Metric, v float64) string {
 	return humanize.Short(n)
 }
 
+// half formats half of how far the values of runs are apart.
+func (d *difference) half(m query.Metric, of [2]float64) string { return d.amount(m, (of[1]-of[0])/2) }
+
 // percent formats a change as a share of the value before.
 func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 	before, after := m.Of(&p.Before, d.a.Span), m.Of(&p.After, d.b.Span)
@@ -113,15 +129,23 @@ func (d *difference) percent(m query.Metric, p *diff.Pair) string {
 }
 
 // Diff writes a table: a row for each group that has changed, with the first metric before and after.
-func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOptions) error {
-	d := newDifference(w, before, after, &t.Before, &t.After, o)
-	changed := slices.DeleteFunc(slices.Clone(t.Changed()), func(r diff.Row) bool {
+func Diff(w io.Writer, c *diff.Comparison, t *diff.Table, o QueryOptions) error {
+	d := newDifference(w, c, &t.Before, &t.After, o)
+	changed := t.Changed()
+	if c.All {
+		changed = t.Rows
+	}
+	changed = slices.DeleteFunc(slices.Clone(changed), func(r diff.Row) bool {
 		return profile.BeforeMain(r.Function) && r.Self == (diff.Pair{})
 	})
 	rows, left := answer.Cut(d.Page, changed)
+	d.status = 6
+	for i := range rows {
+		d.status = max(d.status, runes(rows[i].Status.String()))
+	}
 	cols := d.changeColumns(t, rows)
 	room := func() int {
-		used := 9
+		used := d.status + 3
 		for _, c := range cols {
 			used += 2 + c.width
 		}
@@ -137,22 +161,22 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 	// On a narrow terminal, a call stack has a line of its own below the numbers.
 	names, below := max(d.leastName(), room()), ""
 	if by == query.ByStack.String() && d.wraps && names < nameWidth {
-		below = strings.Repeat(" ", 11)
+		below = strings.Repeat(" ", d.status+5)
 		names = d.Width - len(below)
 	}
 	var head strings.Builder
 	for _, c := range cols {
 		head.WriteString("  " + padLeft(c.head, c.width))
 	}
-	d.printf("%s\n", d.faint(head.String()+strings.Repeat(" ", 9)+by))
+	d.printf("%s\n", d.faint(head.String()+strings.Repeat(" ", d.status+3)+by))
 	d.changeLine(cols, 0, "", d.bold("all"))
 	opened := map[*answerText]map[uint32][]int{}
-	for _, side := range []*answerText{d.before, d.answerText} {
+	for _, side := range d.others {
 		opened[side] = d.opened(side, rows, names)
 	}
 	for i := range rows {
 		r := &rows[i]
-		side := d.of(r.Status)
+		side := d.of(r.Source)
 		name := side.groupName(&r.Group, names, opened[side][r.Stack]...)
 		if below != "" {
 			d.changeLine(cols, i+1, r.Status.String(), "")
@@ -165,7 +189,7 @@ func Diff(w io.Writer, before, after *query.Source, t *diff.Table, o QueryOption
 	switch n := uint64(t.Unchanged()); {
 	case len(changed) == 0:
 		d.printf("\n  nothing has changed\n")
-	case n > 0:
+	case n > 0 && !c.All:
 		d.printf("  %s\n", d.faint("and "+humanize.Plural(n, "row")+" unchanged"))
 	}
 	return d.Flush()
@@ -182,7 +206,7 @@ type changeColumn struct {
 // changeColumns returns the first metric before and after, and the changes of all.
 func (d *difference) changeColumns(t *diff.Table, rows []diff.Row) (cols []changeColumn) {
 	all := diff.Pair{Before: t.Before.Total, After: t.After.Total}
-	lines := slices.Concat([]diff.Row{{Self: all, Total: all}}, rows)
+	lines := slices.Concat([]diff.Row{{Self: all, Total: all, Spread: t.Spread}}, rows)
 	add := func(head string, spare bool, text func(r *diff.Row) string) {
 		c := changeColumn{head: head, width: runes(head), spare: spare}
 		for i := range lines {
@@ -198,6 +222,10 @@ func (d *difference) changeColumns(t *diff.Table, rows []diff.Row) (cols []chang
 		add(m.String()+d.unitNote(m), i > 0, func(r *diff.Row) string { return d.change(m, &r.Total) })
 		if i == 0 {
 			add("", false, func(r *diff.Row) string { return d.percent(m, &r.Total) })
+			if t.Spread != nil {
+				add("± before", false, func(r *diff.Row) string { return d.half(m, r.Spread[0].Before) })
+				add("± after", false, func(r *diff.Row) string { return d.half(m, r.Spread[0].After) })
+			}
 		}
 		if len(t.Rows) > 0 && twoValues(t.Rows[0].By) {
 			add("self", i > 0, func(r *diff.Row) string { return d.change(m, &r.Self) })
@@ -215,14 +243,14 @@ func (d *difference) changeLine(cols []changeColumn, line int, status, name stri
 		}
 		d.printf("  %s", text)
 	}
-	d.printf("%s\n", strings.TrimRight("  "+d.faint(padRight(status, 6))+" "+name, " "))
+	d.printf("%s\n", strings.TrimRight("  "+d.faint(padRight(status, d.status))+" "+name, " "))
 }
 
 // opened returns which frames to open, by stack, so that no two rows that a side names look equal.
 func (d *difference) opened(side *answerText, rows []diff.Row, width int) map[uint32][]int {
 	var stacks []uint32
 	for i := range rows {
-		if rows[i].By == query.ByStack && !rows[i].Unknown && d.of(rows[i].Status) == side {
+		if rows[i].By == query.ByStack && !rows[i].Unknown && d.of(rows[i].Source) == side {
 			stacks = append(stacks, rows[i].Stack)
 		}
 	}
@@ -230,8 +258,8 @@ func (d *difference) opened(side *answerText, rows []diff.Row, width int) map[ui
 }
 
 // DiffTree writes a call tree with what each node was and is.
-func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query.Trim, o QueryOptions) error {
-	d := newDifference(w, before, after, &t.Before, &t.After, o)
+func DiffTree(w io.Writer, c *diff.Comparison, t *diff.Tree, trim query.Trim, o QueryOptions) error {
+	d := newDifference(w, c, &t.Before, &t.After, o)
 	m := t.After.Metrics[0]
 	d.printf("%s\n", d.faint(padLeft("before", 13)+padLeft("after", 13)+padLeft(m.String()+d.unitNote(m),
 		14)+padLeft("", 10)))
@@ -258,6 +286,9 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 		todo = todo[:len(todo)-1]
 		if w.folded > 0 {
 			why := fmt.Sprintf("of less than %.3g %% of what has changed", 100*trim.Share)
+			if c.All {
+				why = fmt.Sprintf("of less than %.3g %% of the larger side", 100*trim.Share)
+			}
 			if trim.Depth > 0 {
 				why = "deeper, or " + why
 			}
@@ -275,12 +306,8 @@ func DiffTree(w io.Writer, before, after *query.Source, t *diff.Tree, trim query
 			more = fmt.Sprintf(" ×%d", times)
 		}
 		name := d.bold("all")
-		if w.n != t.Root {
-			side := d.answerText
-			if w.n.Total.After == (query.Values{}) {
-				side = d.before
-			}
-			name = side.groupName(&w.n.Group, max(d.leastName(), d.Width-52-runes(w.mark+more))) + more
+		if w.n.Source != nil {
+			name = d.of(w.n.Source).groupName(&w.n.Group, max(d.leastName(), d.Width-52-runes(w.mark+more))) + more
 		}
 		line(&w.n.Total, w.mark, name)
 		if w.n.Folded > 0 {

@@ -253,7 +253,7 @@ async function compare(page, id) {
   await drag(0.6, 0.7); // within the range: another one
   const one = await words();
   await page.keyboard.press("c");
-  await page.locator(".flame-note", { hasText: "B − A" }).waitFor();
+  await page.getByRole("group", { name: "Compared" }).waitFor();
   await settled(page);
   const two = await words();
   const { searchParams } = new URL(page.url());
@@ -262,7 +262,7 @@ async function compare(page, id) {
     return Number(n) * { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1 }[unit];
   };
   const [from, to, from2, to2] = ["from", "to", "from2", "to2"].map(seconds);
-  const shape = searchParams.get("shape");
+  const shape = searchParams.has("compare") ? "compare" : "";
   const command = await page.locator(".bottom .command").innerText();
   await page.keyboard.press("c");
   await settled(page);

@@ -232,8 +232,8 @@ func checkCompare(t *testing.T, c comparison) {
 		t.Errorf("with one range %q, with two %q, with one again %q", c.One, c.Two, c.After)
 	}
 	// Both are as long as each other, and the later one begins where the earlier one ends.
-	if c.From >= c.To || c.To2 != c.From || c.From2 >= c.To2 || c.Shape != "difference" ||
-		!strings.HasPrefix(c.Command, "heaptap diff --tree") {
+	if c.From >= c.To || c.To2 != c.From || c.From2 >= c.To2 || c.Shape != "compare" ||
+		!strings.HasPrefix(c.Command, "heaptap diff --by stack") {
 		t.Errorf("%v to %v, less %v to %v, as %s: %s", c.From, c.To, c.From2, c.To2, c.Shape, c.Command)
 	}
 	if !strings.HasSuffix(c.Refused, "character 4") || c.Kept != "one(two" || len(c.Filters) > 0 || !c.Copied {

@@ -70,8 +70,9 @@ func recordWith(t *testing.T, flags []string, source string, args ...string) rec
 }
 
 type play struct {
-	Story string `json:"story"`
-	File  string `json:"file"`
+	Story string   `json:"story"`
+	File  string   `json:"file"`
+	More  []string `json:"more,omitempty"`
 }
 
 // tell plays stories one after the other, each with servers of its own.
@@ -132,7 +133,7 @@ func TestStories(t *testing.T) {
 			t.Parallel()
 			plays := make([]play, len(list))
 			for i, s := range list {
-				plays[i] = play{s.story, s.on.path}
+				plays[i] = play{Story: s.story, File: s.on.path}
 			}
 			all := tell(t, by, plays...)
 			if t.Failed() {

@@ -3,7 +3,7 @@
 // found, how many clicks it took and how long.
 //
 //   node story.mjs '{"chromium": PATH, "heaptap": PATH, "by": "mouse" or "keyboard",
-//                     "plays": [{"story": NAME, "file": RECORDING}, ...]}'
+//                     "plays": [{"story": NAME, "file": RECORDING, "more": [RECORDING, ...]}, ...]}'
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { chromium } from "../../ui/node_modules/playwright-core/index.mjs";
@@ -150,6 +150,27 @@ const stories = {
     const picked = await r.picked();
     const threads = r.details.locator("section").filter({ has: r.page.getByRole("heading", { name: "By thread" }) });
     return { ...picked, thread: await r.text(threads.getByRole("rowheader").first()) };
+  },
+
+  /** Which release bloated it, and in which line? The recordings are those of two builds. */
+  async release(r) {
+    const list = r.page.getByRole("link", { name: /release/ });
+    await list.first().waitFor();
+    await r.settled();
+    await r.choose(list.nth(1)); // the second one was made later
+    const compare = r.page.getByRole("region", { name: "Compare" });
+    await r.choose(compare.getByRole("button", { name: /^with/ }).first());
+    const totals = r.main.getByRole("table", { name: "Totals" }).getByRole("row").filter({ hasText: "live at the peak" });
+    const changed = r.section("What has changed most").getByRole("row").nth(1);
+    const found = {
+      sentence: (await r.text(totals)).replace(/\s+/g, " "),
+      function: await r.text(changed.getByRole("button")),
+      share: await r.text(changed.getByRole("cell").nth(3)),
+    };
+    const place = changed.getByRole("link").first();
+    const name = await r.text(place);
+    await r.choose(place);
+    return { ...found, place: name, line: await r.text(r.main.locator("[aria-selected=true]").last()) };
   },
 
   /** What held the peak? */
@@ -387,8 +408,8 @@ function bytesOf(text) {
 }
 
 /** Starts a server and returns it and its address, with a code for one browser. */
-async function serve(file) {
-  const server = spawn(options.heaptap, ["serve", file], { stdio: ["pipe", "pipe", "inherit"] });
+async function serve(files) {
+  const server = spawn(options.heaptap, ["serve", ...files], { stdio: ["pipe", "pipe", "inherit"] });
   for await (const line of createInterface(server.stdout)) {
     const [url] = /http:\S+#code=\S+/.exec(line) ?? [];
     if (url !== undefined) return { server, url };
@@ -397,7 +418,7 @@ async function serve(file) {
 }
 
 /** Plays a story in a browser that knows nothing yet. */
-async function play(browser, { story, file }) {
+async function play(browser, { story, file, more = [] }) {
   const problems = [];
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -405,7 +426,7 @@ async function play(browser, { story, file }) {
   const servers = [];
   /** Opens the recording with a server of its own. */
   const open = async () => {
-    const { server, url } = await serve(file);
+    const { server, url } = await serve([file, ...more]);
     servers.push(server);
     const page = await context.newPage();
     watch(page);

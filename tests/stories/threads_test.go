@@ -18,7 +18,8 @@ func TestThreadStories(t *testing.T) {
 	for _, by := range []string{"mouse", "keyboard"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			all := tell(t, by, play{"freed", relay.path}, play{"oldest", relay.path})
+			all := tell(t, by, play{Story: "freed", File: relay.path},
+				play{Story: "oldest", File: relay.path})
 			if t.Failed() {
 				return
 			}

@@ -1,1 +1,1 @@
-import"./chunk-ATJTH5QF.js";import"./chunk-MWJCEZ3L.js";
+import"./chunk-2LLTLS5K.js";import"./chunk-JZY3PINB.js";

@@ -18,6 +18,8 @@ export interface Answers {
   tree: Tree | Sandwich;
   /** what differs between the moments from and to, by call stack: as heaptap diff */
   change: Difference;
+  /** what differs from another range, or from other recordings (with); of several runs, medians */
+  diff: Compared | ComparedTree;
   /** how live memory developed; with stack, the threads' stacks */
   timeline: Timeline | StackTimeline;
   /** how the memory of the whole process developed; with rough, at once */
@@ -139,6 +141,37 @@ export interface Parameters {
     by?: ByName;
     metric?: MetricName[];
     rough?: string;
+    skip?: number;
+    limit?: number;
+  };
+  diff: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    "freed-by"?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    with?: string[];
+    also?: string[];
+    from2?: string;
+    to2?: string;
+    by?: ByName;
+    metric?: MetricName[];
+    at?: string;
+    scale?: boolean;
+    unchanged?: boolean;
+    fold?: boolean;
+    tree?: boolean;
+    up?: boolean;
+    below?: string[];
+    threshold?: string;
+    depth?: number;
+    nodes?: number;
     skip?: number;
     limit?: number;
   };
@@ -642,6 +675,57 @@ export interface CallCountColumns {
   times_ns: Lists<CallClassColumns>;
 }
 
+export interface Compared {
+  format_version: number;
+  by: string;
+  metrics: MetricColumns;
+  before: Head;
+  after: Head;
+  before_runs: number;
+  after_runs: number;
+  scaled: boolean;
+  spread: Record<string, number | null>;
+  frames?: FrameColumns;
+  rows: ComparedRowColumns;
+  more: number;
+  unchanged: number;
+}
+
+export interface ComparedNodeColumns {
+  rows: number;
+  parent: Numbers;
+  group: Shared<GroupColumns>;
+  before: Records;
+  after: Records;
+  self_before: Records;
+  self_after: Records;
+  folded: Numbers;
+}
+
+export interface ComparedRowColumns {
+  rows: number;
+  status: Texts;
+  group: GroupColumns;
+  before: Records;
+  after: Records;
+  self_before: Records;
+  self_after: Records;
+  spread: Records;
+}
+
+export interface ComparedTree {
+  format_version: number;
+  by: string;
+  metrics: MetricColumns;
+  before: Head;
+  after: Head;
+  before_runs: number;
+  after_runs: number;
+  scaled: boolean;
+  spread: Record<string, number | null>;
+  nodes: ComparedNodeColumns;
+}
+
 export interface Count {
   count: number;
   bytes: number;
@@ -841,6 +925,20 @@ export interface GroupColumns {
   size: Shared<BoundsColumns>;
   call: Texts;
   region: Texts;
+}
+
+export interface Head {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
 }
 
 export interface Health {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandOf, diffCommandOf, type Values } from "../src/model/commands.ts";
+import { commandOf, type Values } from "../src/model/commands.ts";
 import type { Recording, Run } from "../src/model/answers.ts";
 import { clockOf } from "../src/model/clock.ts";
 import { charactersIn, filtersOf, literally, words, wrongIn } from "../src/model/filters.ts";
@@ -85,10 +85,6 @@ test("a question is a command", () => {
   assert.equal(
     commandOf(one, recording, "tree", values),
     "heaptap tree --from 1s --metric live,bytes --focus 'a b' --up --below m --below 'f(x)' '/tmp/it'\\''s.htap'",
-  );
-  assert.equal(
-    diffCommandOf(one, recording, { ...values, up: false, nodes: 9, to: "2s" }, { from: undefined, to: "1s" }),
-    "heaptap diff --tree --metric live,bytes --focus 'a b' '/tmp/it'\\''s.htap@..1s' @1s..2s",
   );
   const two = { path: "r.htap", recordings: [recording, recording] } as Run;
   assert.equal(commandOf(two, recording, "process", { steps: 4 }), "heaptap timeline --process 7 r.htap");

@@ -12,7 +12,7 @@ test("without a text, pages and actions are offered; with one, the kind of the b
   const known = [...actionItems(frameActions), ...marks];
   const shown = (typed: string) =>
     groups(typed, known, functions).map(({ title, items }) => `${title} ${items.length}`);
-  assert.deepEqual(shown(" "), [`Pages ${pageNames.length + 1}`, "Actions 8", "Marks 12"]);
+  assert.deepEqual(shown(" "), [`Pages ${pageNames.length + 1}`, "Actions 11", "Marks 12"]);
   const [first] = groups("session", known, functions);
   assert.equal(first?.title, "Functions");
   assert.deepEqual(first?.items[0]?.item.id, "Session::create");

@@ -31,20 +31,6 @@ export function commandOf(run: Run, recording: Recording, question: QuestionName
   return [...words, ...(word === undefined ? [] : [shellQuote(String(word))])].join(" ");
 }
 
-/** The command that shows what has changed between two ranges of time, of which `values` has the later one. */
-export function diffCommandOf(
-  run: Run,
-  recording: Recording,
-  values: Values,
-  before: { from: string | undefined; to: string | undefined },
-): string {
-  const { from, to, up, nodes: _, below: __, ...rest } = values;
-  const words = wordsOf(run, recording, "diff", up === true ? rest : { tree: true, ...rest });
-  words.push(shellQuote(`${run.path}@${before.from ?? ""}..${before.to ?? ""}`));
-  words.push(shellQuote(`@${String(from ?? "")}..${String(to ?? "")}`));
-  return words.join(" ");
-}
-
 function wordsOf(run: Run, recording: Recording, command: string, values: Values): string[] {
   const words = ["heaptap", command];
   for (const [name, value] of Object.entries(values)) {

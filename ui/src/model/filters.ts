@@ -86,9 +86,13 @@ export function words(place: Place, clock: Clock): Word[] {
     void found.push({ kind, value, idle, without });
   const noTree = !treePages.includes(place.page);
   if (place.from !== undefined || place.to !== undefined) {
-    const compared = place.from2 !== undefined || place.to2 !== undefined;
+    // The second range of another recording belongs to that.
+    const others = place.with.length > 0 || place.also.length > 0;
+    const compared = !others && (place.from2 !== undefined || place.to2 !== undefined);
     // Without it, what it was compared with is what is selected.
-    const without = { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
+    const without = others
+      ? { ...place, from: undefined, to: undefined }
+      : { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
     add(compared ? "time B" : "time", clock.range(place.from, place.to), without);
     if (compared) add("time A", clock.range(place.from2, place.to2), { ...place, from2: undefined, to2: undefined });
   }

@@ -5,7 +5,7 @@ import { rank, type Ranked } from "./search.ts";
 
 /** Something that can be chosen. */
 export interface Item {
-  kind: "action" | "page" | "function" | "file" | "module" | "mark" | "recording" | "link";
+  kind: "action" | "page" | "function" | "file" | "module" | "mark" | "recording" | "compare" | "link";
   /** Names it among those of its kind. */
   id: string;
   name: string;
@@ -27,6 +27,7 @@ const titles: Record<Item["kind"], string> = {
   module: "Modules",
   mark: "Marks",
   recording: "Recordings",
+  compare: "Compare with",
   link: "Links",
 };
 
@@ -63,7 +64,7 @@ export function groups(typed: string, known: readonly Item[], found: readonly It
     if (!list) byKind.set(match.item.kind, [match]);
     else if (list.length < mostOfKind || match.item.kind === "page") list.push(match);
   }
-  const order: readonly Item["kind"][] = text === "" ? ["page", "action", "mark", "recording"] : [...byKind.keys()];
+  const order: readonly Item["kind"][] = text === "" ? ["page", "action", "mark", "recording", "compare"] : [...byKind.keys()];
   return order.flatMap((kind) => {
     const items = byKind.get(kind);
     return items ? [{ title: titles[kind], items }] : [];

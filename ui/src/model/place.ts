@@ -33,6 +33,7 @@ const texts = [
   "event", // the number of an event, from which on the log is shown
   "block", // the number of the allocation of the block that is explained
   "address", // the one that blocks shall hold
+  "overlay", // how the timeline puts side A over side B: by time, mark or share
   "rows", // of generations
   "columns",
   "sql", // the question of the page SQL
@@ -50,6 +51,8 @@ const lists = [
   "hide",
   "collapse",
   "below",
+  "with", // the recordings to compare with: several are runs of the same
+  "also", // more runs beside the recording
   "kind", // of events
   "picked", // what the right side explains: the names of a path, outermost first; one name: a function
 ] as const;
@@ -59,6 +62,8 @@ const flags = [
   "self",
   "reverse",
   "unfolded", // library frames are shown
+  "compare", // pages show what differs from side A: the second range, or other recordings
+  "scale", // side A is multiplied, so that the totals are equal
   "marks", // the rows of generations are spans between marks
   "live", // the timeline shows live bytes alone
 ] as const;
@@ -91,7 +96,9 @@ function read(values: URLSearchParams): Place {
     ...lists.map((name) => [name, values.getAll(name).filter((value) => value !== "")]),
     ...flags.map((name) => [name, values.has(name)]),
   ];
-  return { page, ...Object.fromEntries(entries) } as Place;
+  const place = { page, ...Object.fromEntries(entries) } as Place;
+  // As links of earlier versions say it.
+  return place.shape === "difference" ? { ...place, shape: undefined, compare: true } : place;
 }
 
 /** The address of a place: a path with its query. */

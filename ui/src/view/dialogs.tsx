@@ -6,11 +6,13 @@ import { useActions } from "./part.tsx";
 
 type Props = { app: App; close: () => void };
 const palette = new Lazy<Props>(async () => (await import("./palette-of-app.tsx")).PaletteOfApp);
+const compare = new Lazy<Props>(async () => (await import("./compare-dialog.tsx")).CompareDialog);
 const sheet = new Lazy<Props>(async () => (await import("./sheet-of-app.tsx")).SheetOfApp);
 
 export function Dialogs({ app }: { app: App }) {
   const open = useSignal<Lazy<Props> | undefined>(undefined);
   useActions(app, {
+    "compare.choose": () => (open.value = compare),
     "find.anything": () => (open.value = palette),
     "help.keys": () => (open.value = sheet),
   });

@@ -3,7 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
+import { comparisonOf, shownOn } from "../model/compare.ts";
+import { filtersOf } from "../model/filters.ts";
 import { Bottom } from "./bottom.tsx";
+import { CompareBar } from "./compare-bar.tsx";
 import { pageNames, type PageName } from "../model/place.ts";
 import { Impossible, impossibleIn } from "./impossible.tsx";
 import { Lazy } from "./lazy.tsx";
@@ -15,6 +18,8 @@ import { TimelineOfApp } from "./timeline-part.tsx";
 const views = Object.fromEntries(pageNames.map((name) => [name, new Lazy(pages[name].load)])) as Readonly<
   Record<PageName, Lazy<{ app: App }>>
 >;
+
+const changes = new Lazy<{ app: App }>(async () => (await import("./pages/compared.tsx")).Compared);
 
 /** Loads a page, before it is known whether it can be shown: so its code comes while the first questions are asked. */
 export function loadAhead(name: PageName): void {
@@ -30,6 +35,10 @@ export function Frame({ app }: { app: App }) {
   const { page, recording } = app.place.value;
   const { View } = views[page];
   const impossible = impossibleIn(app);
+  const place = app.place.value;
+  const comparing = comparisonOf(place, filtersOf(place, app.brush.value)) !== undefined;
+  const shown = shownOn[page];
+  const Changes = comparing && (shown.kind === "table" || shown.kind === "tree") ? changes.View : undefined;
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);
   useEffect(() => {
@@ -45,7 +54,9 @@ export function Frame({ app }: { app: App }) {
       <div class="frame">
         <Left app={app} open={left.value} />
         <main key={`${recording} ${page}`}>
-          {impossible ? <Impossible app={app} why={impossible} /> : <View app={app} />}
+          {place.compare && <CompareBar app={app} />}
+          {impossible ? <Impossible app={app} why={impossible} /> : Changes ? <Changes app={app} /> : <View app={app} />}
+          {Changes && shown.source && place.file !== undefined && <View app={app} />}
         </main>
         <Right app={app} open={right.value} />
       </div>

@@ -6,6 +6,7 @@ import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
 import { visible } from "../model/names.ts";
 import { pageNames } from "../model/place.ts";
+import { CompareSection } from "./compare-bar.tsx";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
 import { pages } from "./pages.ts";
@@ -45,6 +46,7 @@ export function Left({ app, open }: { app: App; open: boolean }) {
         </ul>
         <AddFilter app={app} />
       </section>
+      <CompareSection app={app} />
       <section aria-label="Fold">
         <h2>Fold</h2>
         <button

@@ -2,6 +2,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { App } from "../app.ts";
+import { nameOfRun } from "../model/compare.ts";
 import { actionItems, placeOfLink, type Item } from "../model/palette.ts";
 import { formatPlace, home, parsePlace, placeOf } from "../model/place.ts";
 import { timeText } from "../model/time.ts";
@@ -38,6 +39,7 @@ export function PaletteOfApp({ app, close }: { app: App; close: () => void }) {
         ...actionItems(keys.on(page).filter(({ id }) => app.actions.can(id) && id !== "find.anything")),
         ...marks(app),
         ...recordings(app),
+        ...others(app),
         ...links(app, typed.value),
       ]}
       found={found.shown.value?.value ?? []}
@@ -72,6 +74,9 @@ function act(app: App, item: Item): void {
     case "recording":
       app.go({ ...home, ...placeOf(item.id), page: app.place.value.page });
       return;
+    case "compare":
+      app.change({ compare: true, with: [item.id], from2: undefined, to2: undefined });
+      return;
     case "link":
       app.go(parsePlace(new URL(item.id, location.origin).search));
   }
@@ -93,6 +98,17 @@ function marks(app: App): Item[] {
     const ns = all.time_ns[i] ?? 0;
     const name = all.name.at(i) || all.mark.at(i);
     return { kind: "mark", id: timeText(ns), name, note: `at ${app.clock.moment(ns)}` };
+  });
+}
+
+/** The recordings that the one on the screen can be compared with. */
+function others(app: App): Item[] {
+  const { recording } = app.place.value;
+  if (recording === undefined) return [];
+  return recordings(app).flatMap((item): Item[] => {
+    if (item.id === recording) return [];
+    const name = nameOfRun(app.runs.shown.value?.value ?? [], item.id);
+    return [{ ...item, kind: "compare", name: `compare with ${name}`, note: item.name }];
   });
 }
 

@@ -5,6 +5,7 @@ import type { Curve } from "../api.ts";
 import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
 import { Clock } from "../model/clock.ts";
+import { comparisonOf } from "../model/compare.ts";
 import { literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
 import { offsetOf } from "../model/names.ts";
@@ -28,6 +29,7 @@ export function TimelineOfApp({ app }: { app: App }) {
   useEffect(() => {
     moved.value = undefined;
   }, [place.recording]);
+  const others = place.with.length > 0 || place.also.length > 0;
   const { steps: whole, fault, progress } = useSteps(app, "timeline", width, () => ({}));
 
   const report = app.report.shown.value?.value;
@@ -40,6 +42,8 @@ export function TimelineOfApp({ app }: { app: App }) {
   const run = useMemo(() => whole && runOf(whole, peak?.atNs), [whole, peak?.atNs]);
   const state = useMemo((): State => {
     const settled = run ? stateOf(place, run) : { view: undefined, cursor: undefined, ranges: {} };
+    // Of another recording, the second range is of other times.
+    if (others) delete settled.ranges.b;
     return { ...settled, ...moved.value };
   }, [run, place, moved.value]);
 
@@ -73,19 +77,24 @@ export function TimelineOfApp({ app }: { app: App }) {
     if (!ranges) app.brush.value = undefined;
     else if (a && (a.begin !== before?.begin || a.end !== before.end)) app.brush.value = a;
   };
-  const select = (ranges: Ranges) => app.select(rangeTimes(ranges));
+  const select = (ranges: Ranges) => {
+    const { from, to, from2, to2 } = rangeTimes(ranges);
+    app.select(others ? { from, to } : { from, to, from2, to2 });
+  };
   const { a, b } = state.ranges;
   useEffect(() => {
     // An address from elsewhere may have its ranges the other way round.
-    if (!b || ordered(state.ranges).a === a) return;
+    if (!b || others || ordered(state.ranges).a === a) return;
     app.change({ from: place.from2, to: place.to2, from2: place.from, to2: place.to }, "replace");
   }, [a?.begin, a?.end, b?.begin, b?.end]);
-  /** The difference of two ranges, or what there was before. */
+  /** Begins to compare, or ends it: with another recording, with the other range, or with one that is chosen here. */
   const compare = (ranges: Ranges) => {
-    if (!ranges.b) return;
-    const seen = place.page === "flame" && place.shape === "difference" && place.from2 !== undefined;
-    if (seen) app.select({ ...rangeTimes(ranges.a ? { a: ranges.a } : {}), shape: undefined });
-    else app.select({ ...rangeTimes(ranges), page: "flame", shape: "difference" });
+    if (comparisonOf(place)) {
+      const times = rangeTimes(ranges.a ? { a: ranges.a } : {});
+      app.select(others ? { compare: false } : { ...times, compare: false });
+    } else if (others) app.change({ compare: true });
+    else if (ranges.b) app.select({ ...rangeTimes(ranges), compare: true });
+    else app.actions.run("compare.choose");
   };
   const ribbon = useRibbon(app);
 

@@ -7,7 +7,7 @@ export interface Tree {
   readonly frame: Int32Array;
   readonly self: Float64Array;
   readonly total: Float64Array;
-  /** How wide a node is, beside its siblings: its total, or in a difference how much has changed. */
+  /** How wide a node is, beside its siblings: its total, or in a difference what the larger side has. */
   readonly weight: Float64Array;
   /** The number of children that the server left out; they count in the total. */
   readonly folded: Int32Array;
@@ -235,8 +235,8 @@ class Builder {
 }
 
 /**
- * The difference of two trees: each path that either has. A node is as wide as its memory that moved: the sum of all
- * changes at it and below, up or down, so that what grew by as much as its neighbour shrank is seen.
+ * The difference of two trees: each path that either has. A node is as wide as the larger side: the sum, over it and
+ * all below, of what either had more of. So what is new and what is gone have a place beside what stayed.
  */
 export function difference(before: Tree, after: Tree): Tree {
   const made = new Builder(before.parent.length + after.parent.length, false, true);
@@ -254,7 +254,7 @@ export function difference(before: Tree, after: Tree): Tree {
   };
   add(before, tree.second!);
   add(after, tree.total);
-  for (let i = 0; i < made.size; i++) tree.weight[i] = Math.abs(tree.total[i]! - tree.second![i]!);
+  for (let i = 0; i < made.size; i++) tree.weight[i] = Math.max(tree.total[i]!, tree.second![i]!);
   return made.finish();
 }
 

@@ -5,7 +5,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Asked, Selected } from "../../app.ts";
 import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
-import { commandOf, diffCommandOf, type Values } from "../../model/commands.ts";
+import { commandOf, type Values } from "../../model/commands.ts";
+import { diffCommand, lacking, sidesOf, type DiffParameters } from "../../model/compare.ts";
 import { literally, wrongIn } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
 import { numbered, parseEdit } from "../../model/flame/edits.ts";
@@ -15,7 +16,7 @@ import type { Order } from "../../model/flame/layout.ts";
 import { markdownOf } from "../../model/flame/markdown.ts";
 import type { Found } from "../../model/flame/search.ts";
 import type { Tree } from "../../model/flame/tree.ts";
-import { comparedIn, countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
+import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
 import type { Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
@@ -24,6 +25,7 @@ import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
 import { changeOf, type Transform } from "../../model/transforms.ts";
 import { pathOf } from "../../net/ask.ts";
+import { flamesOf } from "../../net/compare.ts";
 import { exactNodes, flameOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
 import { startWorker } from "../../net/trusted.ts";
 import { Drawer } from "../../worker/drawer.ts";
@@ -59,6 +61,22 @@ function leastShare(by: ByName, rough: boolean): string {
   return rough ? "0.1%" : "0.02%";
 }
 
+/** The same question about both sides. */
+function diffParametersOf({ place, filters }: Selected): DiffParameters & { tree: true } {
+  const { by, metric, compared } = wantedOf(place, filters);
+  return {
+    ...(compared && sidesOf(place, compared, filters)),
+    tree: true,
+    unchanged: true,
+    by,
+    metric: [metric],
+    ...(place.up && { up: true }),
+    ...(place.below.length > 0 && { below: [...place.below] }),
+    nodes: exactNodes,
+    threshold: leastShare(by, false),
+  };
+}
+
 /** An answer, what it is the answer to, and that of the range to compare with. */
 interface Answer extends FlameAnswer, Wanted {
   earlier: Tree | undefined;
@@ -72,9 +90,23 @@ function taskFor(selected: Selected, frames: Frames): Task<Answer> {
   const mean = wanted.colour === "age" ? "mean-lifetime" : undefined;
   const path = pathOf(recording, "tree", parameters as Values);
   let other: string | undefined;
-  if (wanted.before) {
+  const { compared } = wanted;
+  if (compared && (compared.with.length > 0 || compared.also.length > 0 || place.scale)) {
+    // What is the same in two recordings, the server knows.
+    const diff = diffParametersOf(selected);
+    const question = pathOf(recording, "diff", diff as Values);
+    return {
+      base: recording,
+      key: `${question} ${wanted.colour}`,
+      run: async (ask) => {
+        const answer = decode<Parameters<typeof flamesOf>[0]>(await ask(question)).answer;
+        return { ...flamesOf(answer, frames, wanted.metric), ...wanted, parameters };
+      },
+    };
+  }
+  if (compared) {
     const { from: _, to: __, ...rest } = parameters;
-    const { from, to } = wanted.before;
+    const { from, to } = compared.before;
     const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
     other = pathOf(recording, "tree", { ...rest, ...range } as Values);
   }
@@ -99,11 +131,16 @@ export function Flame({ app }: { app: App }) {
   useEffect(() => {
     const stop = app.put(part, (selected) => {
       const values = parametersOf(selected) as Values;
-      const { before } = wantedOf(selected.place, selected.filters);
-      const command: Asked["command"] = (run, recording) => {
-        return diffCommandOf(run, recording, values, { from: before?.from, to: before?.to });
-      };
-      queueMicrotask(() => (app.asked.value = { question: "tree", values, part, ...(before && { command }) }));
+      const { compared } = wantedOf(selected.place, selected.filters);
+      const asked: Asked = { question: "tree", values, part };
+      if (compared) {
+        const diff = diffParametersOf(selected);
+        const runs = app.runs.shown.peek()?.value ?? [];
+        asked.question = "diff";
+        asked.values = diff as Values;
+        asked.command = (run, recording) => diffCommand(runs, run, recording, compared, diff);
+      }
+      queueMicrotask(() => (app.asked.value = asked));
       return taskFor(selected, frames);
     });
     return () => {
@@ -135,17 +172,17 @@ function Bar(props: {
 }) {
   const { app, found, handle } = props;
   const place = app.place.value;
-  const wanted = wantedOf(place);
-  const { shape, by, colour } = wanted;
+  const { shape, by, colour } = wantedOf(place);
   const refused = useSignal<Shape | undefined>(undefined);
-  const note = (refused.value && neededFor(refused.value, place)) ?? comparedIn(wanted, place, app.clock);
+  const note = (refused.value && neededFor(refused.value, place)) ?? lacking(place);
   const choose = (name: Shape) => {
     refused.value = name === shape ? undefined : name;
     if (name !== shape && neededFor(name, place) !== undefined) return;
-    if (name === "sandwich") return app.change({ shape: "sandwich", of: place.of ?? lastPicked(place) });
-    if (name === "difference") return app.change({ shape: "difference" });
+    const compare = false;
+    if (name === "sandwich") return app.change({ shape: "sandwich", of: place.of ?? lastPicked(place), compare });
+    if (name === "difference") return app.change({ compare: true });
     const up = name === "bottom-up";
-    return app.change({ shape: undefined, up, ...(up !== place.up && { below: [] }) });
+    return app.change({ shape: undefined, compare, up, ...(up !== place.up && { below: [] }) });
   };
   return (
     <div class="flame-bar">

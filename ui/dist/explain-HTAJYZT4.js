@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-425GVKFN.js";import"./chunk-C57AB3BP.js";import"./chunk-G77GRAIN.js";import"./chunk-ATJTH5QF.js";import"./chunk-MWJCEZ3L.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
