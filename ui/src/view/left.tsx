@@ -6,7 +6,7 @@ import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
 import { visible } from "../model/names.ts";
 import { pageNames } from "../model/place.ts";
-import { CompareSection } from "./compare-bar.tsx";
+import { CompareSection } from "./compare-section.tsx";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
 import { pages } from "./pages.ts";
