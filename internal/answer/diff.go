@@ -31,8 +31,8 @@ type Change struct {
 	Spread  *RunSpread `json:"spread,omitempty"`
 }
 
-// RunSpread has the least and the most that a metric was in the runs of each side, of which Before and After of a Change
-// are the medians.
+// RunSpread has the least and the most that a metric was in the runs of each side. Before and After of a Change are the
+// medians of these.
 type RunSpread struct {
 	BeforeLeast float64 `json:"before_least"`
 	BeforeMost  float64 `json:"before_most"`

@@ -80,8 +80,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestWholeTrees: with what has not changed, a tree has both totals of each node, either way round, and as many nodes as
-// it may.
+// TestWholeTrees: with what has not changed, a tree has both totals of each node, either way round, and no more nodes
+// than it may.
 func TestWholeTrees(t *testing.T) {
 	t.Parallel()
 	q := &query.Query{By: query.ByFunction}

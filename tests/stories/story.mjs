@@ -160,7 +160,8 @@ const stories = {
     await r.choose(list.nth(1)); // the second one was made later
     const compare = r.page.getByRole("region", { name: "Compare" });
     await r.choose(compare.getByRole("button", { name: /^with/ }).first());
-    const totals = r.main.getByRole("table", { name: "Totals" }).getByRole("row").filter({ hasText: "live at the peak" });
+    const all = r.main.getByRole("table", { name: "Totals" }).getByRole("row");
+    const totals = all.filter({ hasText: "live at the peak" });
     const changed = r.section("What has changed most").getByRole("row").nth(1);
     const found = {
       sentence: (await r.text(totals)).replace(/\s+/g, " "),

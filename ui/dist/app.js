@@ -1,1 +1,1 @@
-import"./chunk-2LLTLS5K.js";import"./chunk-JZY3PINB.js";
+import"./chunk-MTDC53NY.js";import"./chunk-JZY3PINB.js";

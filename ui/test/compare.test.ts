@@ -9,10 +9,9 @@ import {
   lacking,
   metricsFor,
   nameOfRun,
-  sideInWords,
   sidesOf,
-  swapped,
 } from "../src/model/compare.ts";
+import { sideInWords, swapped } from "../src/model/compare-words.ts";
 import { formatPlace, home, parsePlace, type Place } from "../src/model/place.ts";
 import { scaleOf } from "../src/model/table.ts";
 
@@ -24,6 +23,8 @@ const runs = [
   run("/x/new.htap", recording("b", 8)),
   run("/x/many it's", recording("c", 9), recording("d", 10)),
 ];
+const shown = runs[1]!;
+const recordingShown = shown.recordings[0]!;
 const clock = clockOf(5e9, undefined);
 
 test("what is compared: other recordings, a second range, or the ends of one", () => {
@@ -48,13 +49,13 @@ test("the parameters and the command of a comparison", () => {
   const want = { focus: ["f g"], with: ["a", "c"], also: ["d"], to2: "50%", from: "1s", scale: true };
   assert.deepEqual(sides, want);
   assert.equal(
-    diffCommand(runs, runs[1]!, runs[1]!.recordings[0]!, compared, { ...sides, by: "stack", metric: ["peak", "bytes"] }),
+    diffCommand(runs, shown, recordingShown, compared, { ...sides, by: "stack", metric: ["peak", "bytes"] }),
     "heaptap diff --focus 'f g' --scale --by stack --metric peak,bytes " +
       "/x/old.htap@..50% '/x/many it'\\''s@..50%' -- '/x/many it'\\''s@1s..' /x/new.htap@1s..",
   );
   const two = comparisonOf(at({ from: "1s", from2: "0s", to2: "1s" }))!;
   assert.equal(
-    diffCommand(runs, runs[1]!, runs[1]!.recordings[0]!, two, { limit: 10_000, tree: true }),
+    diffCommand(runs, shown, recordingShown, two, { limit: 10_000, tree: true }),
     "heaptap diff --limit 0 --tree /x/new.htap@0s..1s /x/new.htap@1s..",
   );
 });

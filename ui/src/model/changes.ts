@@ -146,8 +146,9 @@ export function ordered(columns: readonly ChangeColumn[], groups: readonly Group
     }
     return reverse ? order.reverse() : order;
   }
-  const { values } = column;
-  return order.sort((a, b) => sign * ((values[b] ?? 0) === (values[a] ?? 0) ? 0 : (values[b] ?? 0) - (values[a] ?? 0)) || a - b);
+  const value = (row: number) => column.values[row] ?? 0;
+  // Equal ones may be infinite.
+  return order.sort((a, b) => (value(a) === value(b) ? a - b : sign * (value(b) - value(a))));
 }
 
 /** The nodes of a tree of changes as those of a tree, whose numbers are: before, after, and the change. */

@@ -1,7 +1,6 @@
 // What is compared with what: two ranges, two moments, two recordings or several runs of each, on every page.
 import type { ByName, MetricName, Parameters } from "../api.ts";
 import { find, type Recording, type Run } from "./answers.ts";
-import type { Clock } from "./clock.ts";
 import type { Filters } from "./filters.ts";
 import { isRange, type Times } from "./metrics.ts";
 import { base, shellQuote, shorten, visible } from "./names.ts";
@@ -34,7 +33,8 @@ export function comparisonOf(place: Place, range: Times = place): Comparison | u
   if (!isRange(range)) return undefined;
   // What was live when the range began: at the end of all that was before it.
   const [first, last] = [range.from ?? "start", range.to];
-  return { with: [], also: [], before: { from: undefined, to: first }, after: { from: undefined, to: last }, moments: true };
+  const upTo = (to: string | undefined): Times => ({ from: undefined, to });
+  return { with: [], also: [], before: upTo(first), after: upTo(last), moments: true };
 }
 
 /** Why nothing is compared, although the reader wants that; undefined: it is, or they do not. */
@@ -100,20 +100,6 @@ export function metricsFor({ moments }: Comparison, wanted: readonly MetricName[
   return moments ? [...new Set<MetricName>([...live, "live", "live-blocks"])] : [...wanted];
 }
 
-/** The place with both sides exchanged. */
-export function swapped(place: Place): Partial<Place> {
-  const { from, to, from2, to2, recording } = place;
-  const times = { from: from2, to: to2, from2: from, to2: to };
-  if (place.with.length === 0 && place.also.length === 0) return times;
-  const [first, ...others] = place.with;
-  return {
-    ...times,
-    recording: first ?? recording,
-    also: others,
-    with: [...(recording === undefined || first === undefined ? [] : [recording]), ...place.also],
-  };
-}
-
 /** A recording in few words: its file and, of several programs, which. */
 export function nameOfRun(runs: readonly Run[], id: string): string {
   const found = find(runs, id);
@@ -121,15 +107,6 @@ export function nameOfRun(runs: readonly Run[], id: string): string {
   const { run, recording } = found;
   const file = shorten(visible(base(run.path)), 40);
   return run.recordings.length > 1 ? `${file}, ${shorten(visible(recording.command), 30)} ${recording.pid}` : file;
-}
-
-/** A side in words: the recordings, and their range of time. */
-export function sideInWords(runs: readonly Run[], ids: readonly string[], times: Times, clock: Clock): string {
-  const names = ids.map((id) => nameOfRun(runs, id));
-  const [first = ""] = names;
-  const which = names.length > 2 ? `${names.length} runs: ${first}, …` : names.join(" and ");
-  const range = isRange(times) ? clock.range(times.from, times.to) : "";
-  return [which, range].filter(Boolean).join(", ");
 }
 
 /** The command that answers as the question `diff` does. */

@@ -64,7 +64,8 @@ export function groups(typed: string, known: readonly Item[], found: readonly It
     if (!list) byKind.set(match.item.kind, [match]);
     else if (list.length < mostOfKind || match.item.kind === "page") list.push(match);
   }
-  const order: readonly Item["kind"][] = text === "" ? ["page", "action", "mark", "recording", "compare"] : [...byKind.keys()];
+  const first: readonly Item["kind"][] = ["page", "action", "mark", "recording", "compare"];
+  const order = text === "" ? first : [...byKind.keys()];
   return order.flatMap((kind) => {
     const items = byKind.get(kind);
     return items ? [{ title: titles[kind], items }] : [];

@@ -1,5 +1,5 @@
 // The question `tree`, and what the flame graph makes of the answer.
-import type { Answers, MetricName, NodeColumns, Parameters, Sandwich, Tree as Answer } from "../api.ts";
+import type { Answers, ComparedTree, MetricName, NodeColumns, Parameters, Sandwich, Tree as Answer } from "../api.ts";
 import type { Frames } from "../model/flame/frames.ts";
 import { treeOf, type Tree } from "../model/flame/tree.ts";
 
@@ -49,4 +49,35 @@ export function flameOf(answer: Answers["tree"], frames: Frames, metric: MetricN
 
 function isSandwich(answer: Answer | Sandwich): answer is Sandwich {
   return "callers" in answer;
+}
+
+/** Two trees with the same nodes, as the flame graph compares them. */
+export function flamesOf(
+  answer: Answers["diff"],
+  frames: Frames,
+  metric: MetricName,
+): FlameAnswer & { earlier: Tree } {
+  if (!("nodes" in answer)) throw new TypeError("the answer is not a tree");
+  const { nodes, after, before } = answer satisfies ComparedTree;
+  const numbers = frames.number(nodes.group.of);
+  const side = (total: typeof nodes.after, self: typeof nodes.after) =>
+    treeOf(
+      {
+        rows: nodes.rows,
+        parent: nodes.parent,
+        folded: nodes.folded,
+        group: nodes.group.row,
+        self: self[metric] ?? new Float64Array(nodes.rows),
+        total: total[metric] ?? new Float64Array(nodes.rows),
+      },
+      numbers,
+    );
+  const root = nodes.group.row[0] ?? -1;
+  return {
+    tree: side(nodes.after, nodes.self_after),
+    earlier: side(nodes.before, nodes.self_before),
+    callers: undefined,
+    root: root < 0 ? undefined : numbers[root],
+    missing: after.missing || before.missing || "",
+  };
 }

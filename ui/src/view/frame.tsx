@@ -6,7 +6,6 @@ import type { App } from "../app.ts";
 import { comparisonOf, shownOn } from "../model/compare.ts";
 import { filtersOf } from "../model/filters.ts";
 import { Bottom } from "./bottom.tsx";
-import { CompareBar } from "./compare-bar.tsx";
 import { pageNames, type PageName } from "../model/place.ts";
 import { Impossible, impossibleIn } from "./impossible.tsx";
 import { Lazy } from "./lazy.tsx";
@@ -19,6 +18,7 @@ const views = Object.fromEntries(pageNames.map((name) => [name, new Lazy(pages[n
   Record<PageName, Lazy<{ app: App }>>
 >;
 
+const bar = new Lazy<{ app: App }>(async () => (await import("./compare-bar.tsx")).CompareBar);
 const changes = new Lazy<{ app: App }>(async () => (await import("./pages/compared.tsx")).Compared);
 
 /** Loads a page, before it is known whether it can be shown: so its code comes while the first questions are asked. */
@@ -38,7 +38,9 @@ export function Frame({ app }: { app: App }) {
   const place = app.place.value;
   const comparing = comparisonOf(place, filtersOf(place, app.brush.value)) !== undefined;
   const shown = shownOn[page];
-  const Changes = comparing && (shown.kind === "table" || shown.kind === "tree") ? changes.View : undefined;
+  const Changes =
+    comparing && (shown.kind === "table" || shown.kind === "tree") ? changes.View : undefined;
+  const Body = Changes ?? View;
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);
   useEffect(() => {
@@ -54,9 +56,9 @@ export function Frame({ app }: { app: App }) {
       <div class="frame">
         <Left app={app} open={left.value} />
         <main key={`${recording} ${page}`}>
-          {place.compare && <CompareBar app={app} />}
-          {impossible ? <Impossible app={app} why={impossible} /> : Changes ? <Changes app={app} /> : <View app={app} />}
-          {Changes && shown.source && place.file !== undefined && <View app={app} />}
+          {place.compare && <bar.View app={app} />}
+          {impossible ? <Impossible app={app} why={impossible} /> : <Body app={app} />}
+          {!impossible && Changes && shown.source && place.file !== undefined && <View app={app} />}
         </main>
         <Right app={app} open={right.value} />
       </div>

@@ -6,7 +6,7 @@ import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
 import { visible } from "../model/names.ts";
 import { pageNames } from "../model/place.ts";
-import { CompareSection } from "./compare-bar.tsx";
+import { CompareSection } from "./compare-section.tsx";
 import { Link } from "./link.tsx";
 import { Name } from "./name.tsx";
 import { pages } from "./pages.ts";
@@ -46,7 +46,6 @@ export function Left({ app, open }: { app: App; open: boolean }) {
         </ul>
         <AddFilter app={app} />
       </section>
-      <CompareSection app={app} />
       <section aria-label="Fold">
         <h2>Fold</h2>
         <button
@@ -58,6 +57,8 @@ export function Left({ app, open }: { app: App; open: boolean }) {
           {place.unfolded ? "fold library frames" : "library frames ✕"}
         </button>
       </section>
+      {/* Last: what it can offer is known late, and moves nothing else. */}
+      <CompareSection app={app} />
     </aside>
   );
 }

@@ -207,7 +207,10 @@ function Table({ app, changes }: { app: App; changes: Changes }) {
           {chooses && (
             <label class="choose">
               by{" "}
-              <select value={changes.by} onChange={(event) => app.change({ by: event.currentTarget.value, picked: [] })}>
+              <select
+                value={changes.by}
+                onChange={(event) => app.change({ by: event.currentTarget.value, picked: [] })}
+              >
                 {groupings.map((by) => (
                   <option key={by}>{by}</option>
                 ))}
@@ -309,6 +312,8 @@ function overlaps(changes: Changes, name: string): boolean {
 /** How many rows the overview has. */
 const mostLargest = 12;
 
+const inSource = { page: "source", picked: [] } as const;
+
 /** The largest changes, with their places in the source. */
 function Largest(props: { app: App; changes: Changes; columns: readonly ChangeColumn[]; order: readonly number[] }) {
   const { app, changes, columns, order } = props;
@@ -349,7 +354,7 @@ function Largest(props: { app: App; changes: Changes; columns: readonly ChangeCo
                             <span key={i} class="at">
                               {i > 0 && <> ← <Name text={frame.name} limit={40} /> </>}
                               <GoLink
-                                go={goOf(app, { page: "source", file: frame.file, line: String(frame.line), picked: [] })}
+                                go={goOf(app, { ...inSource, file: frame.file, line: String(frame.line) })}
                               >
                                 <bdi>{location(frame.file, frame.line)}</bdi>
                               </GoLink>

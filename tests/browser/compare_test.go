@@ -1,0 +1,206 @@
+package browser
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/heaptap/heaptap/tests/kit"
+	"github.com/heaptap/heaptap/tests/need"
+)
+
+// compared is what a page says of two sides.
+type compared struct {
+	Bar, Main, Command string
+	Faults             []string
+	Totals             [][]string
+	Rows               []struct {
+		Name    string
+		Numbers map[string]string // by column
+	}
+}
+
+// amounts are the values of a metric before and after.
+type amounts struct{ Before, After int64 }
+
+// TestCompare: every page that compares two recordings has the numbers that the command it shows prints, and the others
+// say that they do not compare.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	need.File(t, "../../ui/node_modules/playwright-core/package.json")
+	node, chromium := need.Tool(t, "node"), need.Tool(t, "chromium")
+	dir := t.TempDir()
+	program := kit.Compile(t, need.Tool(t, "g++"), "-O1", "-std=c++17", "-I../../include", "../stories/src/release.cc")
+	inside := kit.Command{Dir: dir}
+	var files []string
+	for _, run := range [][]string{{"old", "1"}, {"new", "1", "2"}, {"old2", "1"}, {"new2", "1"}} {
+		files = append(files, run[0]+".htap")
+		inside.Run(t, append([]string{kit.Binary(t), "run", "-q", "-o", run[0] + ".htap", "--", program}, run[1:]...)...)
+	}
+	app, other := startServer(t, dir, files...), startServer(t, dir, files...)
+	ids := app.recordings(t)
+	text, err := json.Marshal(map[string]any{"chromium": chromium, "app": app.invitation(t),
+		"other": other.invitation(t), "recording": ids["new.htap"], "with": []string{ids["old.htap"]},
+		"more": ids["old2.htap"], "also": []string{ids["new2.htap"]}, "name": "old.htap"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(node, "compare.mjs", string(text))
+	var problems strings.Builder
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	var s struct {
+		Problems []string
+		Views    map[string]compared
+		Flame    struct{ Root, Command string }
+		Chosen   struct {
+			URL  string
+			View compared
+		}
+		Stopped        int
+		Back           struct{ URL, Bar string }
+		Swapped, Other compared
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, problems.String())
+	}
+	for _, p := range s.Problems {
+		t.Error(p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Views)) {
+		t.Run(name, func(t *testing.T) {
+			v := s.Views[name]
+			if len(v.Faults) > 0 {
+				t.Errorf("faults: %q", v.Faults)
+			}
+			switch name {
+			case "blocks", "events", "more", "sql":
+				if !strings.Contains(v.Main, "cannot compare") {
+					t.Errorf("it does not say that it cannot compare: %q", v.Main)
+				}
+			case "overview":
+				checkTotals(t, dir, v)
+			default:
+				checkChanges(t, dir, v)
+			}
+		})
+	}
+	total := asked(t, dir, s.Flame.Command).Total["peak"]
+	if want := fmt.Sprintf("+%.2f MiB", float64(total.After-total.Before)/(1<<20)); !strings.Contains(s.Flame.Root, want) {
+		t.Errorf("the flame graph's root is %q, want %s", s.Flame.Root, want)
+	}
+	checkChanges(t, dir, s.Chosen.View)
+	checkChanges(t, dir, s.Swapped)
+	if s.Stopped != 0 || s.Back.URL != s.Chosen.URL || s.Back.Bar != s.Chosen.View.Bar {
+		t.Errorf("after c, %d bars; then back to %s: %q; it was %s: %q", s.Stopped, s.Back.URL, s.Back.Bar, s.Chosen.URL,
+			s.Chosen.View.Bar)
+	}
+	if a, b := fmt.Sprint(s.Other.Rows, s.Other.Bar), fmt.Sprint(s.Chosen.View.Rows, s.Chosen.View.Bar); a != b {
+		t.Errorf("on another server, the link shows %s, and here %s", a, b)
+	}
+	if v := s.Views["runs"]; !strings.Contains(v.Main, "medians of 2 and 2 runs") || !strings.Contains(v.Main, "varying") {
+		t.Errorf("it does not say that runs vary: %s", v.Main)
+	}
+}
+
+// answered is what the command says.
+type answered struct {
+	Total map[string]amounts
+	Rows  []struct{ Total map[string]amounts }
+	Nodes []struct {
+		Group *struct{ Function string }
+		Total map[string]amounts
+	}
+}
+
+// asked runs the command that a page shows.
+func asked(t *testing.T, dir, command string) (a answered) {
+	t.Helper()
+	rest, ok := strings.CutPrefix(command, "heaptap diff ")
+	if !ok {
+		t.Fatalf("the page shows the command %q", command)
+	}
+	out := kit.Command{Dir: dir}.Run(t, "sh", "-c", filepath.Clean(kit.Binary(t))+" diff --json "+rest)
+	if err := json.Unmarshal([]byte(out), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// numberOf reads the number at the beginning of a hint: 1,234 bytes, the median of ...
+func numberOf(t *testing.T, text string) int64 {
+	t.Helper()
+	word, _, _ := strings.Cut(strings.ReplaceAll(text, ",", ""), " ")
+	n, err := strconv.ParseInt(strings.Replace(word, "−", "-", 1), 10, 64)
+	if err != nil {
+		t.Errorf("%q is not a number", text)
+	}
+	return n
+}
+
+// checkChanges: the rows of a table or a tree have the values before and after that the command's have.
+func checkChanges(t *testing.T, dir string, v compared) {
+	t.Helper()
+	a := asked(t, dir, v.Command)
+	metric := strings.SplitN(strings.Fields(v.Command[strings.Index(v.Command, "--metric ")+9:])[0], ",", 2)[0]
+	var want, got []amounts
+	for _, r := range a.Rows {
+		want = append(want, r.Total[metric])
+	}
+	for _, n := range a.Nodes {
+		want = append(want, n.Total[metric])
+	}
+	for _, r := range v.Rows {
+		var x amounts
+		for column, hint := range r.Numbers {
+			switch words := strings.Fields(column); {
+			case slices.Contains(words, "A"):
+				x.Before = numberOf(t, hint)
+			case slices.Contains(words, "B") && !slices.Contains(words, "change"):
+				x.After = numberOf(t, hint)
+			}
+		}
+		got = append(got, x)
+	}
+	byValue := func(a, b amounts) int { return cmp.Or(cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After)) }
+	if len(a.Nodes) > 0 || strings.Contains(v.Command, "--fold") { // what is folded, or closed, has no row
+		for _, x := range got {
+			if !slices.Contains(want, x) {
+				t.Errorf("a row has %+v, which no node has", x)
+			}
+		}
+		if len(got) < 3 {
+			t.Errorf("%d rows", len(got))
+		}
+		return
+	}
+	slices.SortFunc(want, byValue)
+	slices.SortFunc(got, byValue)
+	if !slices.Equal(got, want) {
+		t.Errorf("rows have %v, want %v, as %s prints", got, want, v.Command)
+	}
+}
+
+// checkTotals: the overview has the command's totals.
+func checkTotals(t *testing.T, dir string, v compared) {
+	t.Helper()
+	a := asked(t, dir, v.Command)
+	metrics := map[string]string{"live at the peak": "peak", "allocated": "bytes", "allocations": "allocations",
+		"never freed": "leaked", "temporary allocations": "temporary"}
+	for _, row := range v.Totals {
+		if got, want := (amounts{numberOf(t, row[1]), numberOf(t, row[2])}), a.Total[metrics[row[0]]]; got != want {
+			t.Errorf("%s: %+v, want %+v", row[0], got, want)
+		}
+	}
+	kit.Same(t, "totals", len(v.Totals), len(metrics))
+}

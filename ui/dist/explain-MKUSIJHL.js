@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-AZYBC2GX.js";import"./chunk-5D5HED7Z.js";import"./chunk-NQ6FNMYA.js";import"./chunk-2LLTLS5K.js";import"./chunk-JZY3PINB.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
