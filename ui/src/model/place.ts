@@ -51,6 +51,7 @@ const lists = [
   "collapse",
   "below",
   "kind", // of events
+  "mark", // names of the marks between which generations' rows are spans; none: all
   "picked", // what the right side explains: the names of a path, outermost first; one name: a function
 ] as const;
 
