@@ -32,7 +32,8 @@ var extremeCommands = map[string][]string{
 		"--json FILE -- FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
 		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE",
-		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --at 50% --before --limit 3 --json FILE"},
+		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --lifetime never FILE",
+		"--events --at 50% --before --limit 3 --json FILE"},
 	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",
@@ -57,7 +58,7 @@ var extremeCommands = map[string][]string{
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
-	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
+	"threads":    {"FILE", "--json FILE", "--from peak FILE", "--show totals,matrix FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 --fold FILE", "--from 50% --json FILE"},
 	"sql": {"FILE --query totals", "--json FILE --query functions", "--csv --query sizes --limit 5 FILE",
 		"--from 50% --query peak FILE"},

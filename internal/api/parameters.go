@@ -37,6 +37,7 @@ type asked struct {
 	scale, unchanged, tree    bool
 	with, also                []string
 	from2, to2                string
+	mark                      []string
 	timeline, fold, calls     bool
 	of, function, rough       string
 	block, address, sql       string
@@ -124,6 +125,7 @@ var Parameters = []Parameter{
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
 	flag("marks", "let the rows be the spans between marks, whatever rows says, and list what each left behind",
 		func(a *asked) *bool { return &a.marks }),
+	texts("mark", "as marks, but only marks of this name count, with * and ?", func(a *asked) *[]string { return &a.mark }),
 	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
 	text("event", "the number of an event: the log from it on", func(a *asked) *string { return &a.event }),
 	flag("before", "show what is before the event or the moment, instead of what is from it on",
@@ -158,8 +160,8 @@ var Parameters = []Parameter{
 var filters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore",
 	"hide"}
 
-// logFilters are those of the log: what a frame is called, and how long a block lives, are not about events.
-var logFilters = []string{"from", "to", "thread", "region", "module", "size", "focus", "ignore"}
+// logFilters are those of the log, which shows whole call stacks: no frames are hidden.
+var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

@@ -1,1 +1,1 @@
-import"./chunk-MTDC53NY.js";import"./chunk-JZY3PINB.js";
+import"./chunk-KNQYM3IY.js";import"./chunk-TZWJQDS6.js";

@@ -28,7 +28,7 @@ export interface Answers {
   curve: Curve;
   /** how sizes and lifetimes are distributed */
   hist: Hist;
-  /** what each thread allocated, and who freed it */
+  /** what each thread allocated, and who freed it; with rough, of the whole run, at once */
   threads: Threads;
   /** what was never freed, and what keeps growing */
   leaks: Leaks;
@@ -237,6 +237,7 @@ export interface Parameters {
     focus?: string[];
     ignore?: string[];
     hide?: string[];
+    rough?: string;
     skip?: number;
     limit?: number;
   };
@@ -289,6 +290,7 @@ export interface Parameters {
     rows?: number;
     columns?: number;
     marks?: boolean;
+    mark?: string[];
   };
   blocks: {
     from?: string;
@@ -313,9 +315,11 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
+    lifetime?: string;
     focus?: string[];
     ignore?: string[];
     event?: string;
@@ -739,8 +743,9 @@ export interface CountColumns {
 
 export interface CrossingColumns {
   rows: number;
-  allocated_by: ThreadColumns;
+  allocated_by: Shared<ThreadColumns>;
   freed_by: Shared<ThreadColumns>;
+  freed_by_others: Flags;
   blocks: Numbers;
   bytes: Numbers;
 }
@@ -841,6 +846,12 @@ export interface FrameColumns {
   inlined: Flags;
   address: Texts;
   offset: Texts;
+}
+
+export interface FreedColumns {
+  rows: number;
+  blocks: Numbers;
+  bytes: Numbers;
 }
 
 export interface GenerationColumns {
@@ -2080,6 +2091,7 @@ export interface Threads {
   sampling?: Sampling | null;
   frames?: FrameColumns;
   rows: RowColumns;
+  freed: FreedColumns;
   more: number;
   calls: RowColumns;
   matrix: CrossingColumns;

@@ -1,0 +1,1 @@
+function b({x:t,top:e,bottom:o,width:n,height:r}){let[i,p]=[t>n/2,e>r-o];return{left:i?"auto":`${t+12}px`,right:i?`${n-t+12}px`:"auto",top:p?"auto":`${o+4}px`,bottom:p?`${r-e+4}px`:"auto"}}export{b as a};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-DQIZMSYG.js";import"./chunk-4O5KWDMW.js";import"./chunk-4XPSTJ7K.js";import"./chunk-MTDC53NY.js";import"./chunk-JZY3PINB.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
