@@ -514,6 +514,7 @@ export interface Biography {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -588,6 +589,7 @@ export interface Blocks {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -710,6 +712,7 @@ export interface Difference {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -739,6 +742,13 @@ export interface Error {
   do: string;
   position?: number | null;
   nearest?: Nearest | null;
+}
+
+export interface Estimate {
+  share: number;
+  blocks: number;
+  of_blocks: number;
+  confidence: number;
 }
 
 export interface Files {
@@ -778,6 +788,7 @@ export interface Generations {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -894,6 +905,7 @@ export interface Hist {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1011,6 +1023,7 @@ export interface Leaks {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1029,6 +1042,7 @@ export interface Log {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1281,6 +1295,7 @@ export interface ProcessTimeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1386,6 +1401,7 @@ export interface Regions {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1477,6 +1493,7 @@ export interface Rise {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1636,6 +1653,7 @@ export interface Sandwich {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1764,6 +1782,7 @@ export interface SourceText {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1866,6 +1885,7 @@ export interface StackTimeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1974,6 +1994,7 @@ export interface Threads {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1994,6 +2015,7 @@ export interface Timeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2036,6 +2058,7 @@ export interface Top {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2074,6 +2097,7 @@ export interface Tree {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
