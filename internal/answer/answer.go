@@ -16,7 +16,8 @@ type Head struct {
 	FormatVersion int       `json:"format_version"`
 	Recording     Recording `json:"recording"`
 	Plan          string    `json:"plan"`
-	Rough         bool      `json:"rough,omitempty"` // the range is near the one that was asked for
+	Rough         bool      `json:"rough,omitempty"`    // the range is near the one that was asked for
+	Estimate      *Estimate `json:"estimate,omitempty"` // values are estimates from a part of the events
 	Missing       string    `json:"missing,omitempty"`
 	Range         Range     `json:"range"`
 	Metrics       []Metric  `json:"metrics"`
@@ -24,6 +25,22 @@ type Head struct {
 	Runtime       *Count    `json:"runtime,omitempty"`
 	Sampling      *Sampling `json:"sampling,omitempty"`
 	Frames        []Frame   `json:"frames,omitempty"` // of all call stacks of the answer
+}
+
+// Estimate is from what values were estimated: from some of the blocks in which the recording keeps its events. The true
+// value lies within NAME_margin of NAME in Confidence of all samples.
+type Estimate struct {
+	Share      float64 `json:"share"` // of the range's events that were read
+	Blocks     int     `json:"blocks"`
+	OfBlocks   int     `json:"of_blocks"`
+	Confidence float64 `json:"confidence"`
+}
+
+func newEstimate(e *query.Estimate) *Estimate {
+	if e == nil {
+		return nil
+	}
+	return &Estimate{e.Share(), e.Blocks, e.Of, query.Confidence}
 }
 
 // Range is the range of the events that were counted.
@@ -43,7 +60,7 @@ type Metric struct {
 }
 
 // Values are metrics by name, made on demand. A metric that is an estimate comes with NAME_standard_error; one that is
-// not known is null. The zero Values has no metrics.
+// not known is null. One that is an estimate from a part of the events comes with NAME_margin. The zero Values has no metrics.
 type Values struct {
 	of   *query.Answer
 	v    *query.Values // nil: they are a row of sums
@@ -60,9 +77,12 @@ func (v Values) all() *query.Values {
 	return &x
 }
 
-const errorSuffix = "_standard_error"
+const (
+	errorSuffix  = "_standard_error"
+	marginSuffix = "_margin"
+)
 
-// Names are the metrics, each followed by its standard error if the answer has estimates.
+// Names are the metrics, each followed by its standard error or its margin if the answer has estimates.
 func (v Values) Names() (names []string) {
 	if v.of == nil {
 		return nil
@@ -71,6 +91,9 @@ func (v Values) Names() (names []string) {
 		names = append(names, m.String())
 		if v.of.Sampled {
 			names = append(names, m.String()+errorSuffix)
+		}
+		if v.of.Estimate != nil {
+			names = append(names, m.String()+marginSuffix)
 		}
 	}
 	return names
@@ -82,7 +105,7 @@ func (v Values) Cells(list []columns.Cell) []columns.Cell {
 		return list
 	}
 	for _, m := range v.of.Metrics {
-		if v.sums != nil && !v.of.Sampled {
+		if v.sums != nil && !v.of.Sampled && v.of.Estimate == nil {
 			if column, ok := v.sums.Column(m); ok {
 				list = append(list, columns.Uint(column[v.row]))
 				continue
@@ -97,16 +120,22 @@ func (v Values) Cells(list []columns.Cell) []columns.Cell {
 		default:
 			list = append(list, columns.Real(m.Of(all, v.of.Span)))
 		}
-		if !v.of.Sampled {
-			continue
+		if v.of.Sampled {
+			list = append(list, orNull(m.StandardError(all, v.of.Span)))
 		}
-		if e, ok := m.StandardError(all, v.of.Span); ok {
-			list = append(list, columns.Real(e))
-		} else {
-			list = append(list, columns.Cell{})
+		if v.of.Estimate != nil {
+			list = append(list, orNull(m.Margin(all, v.of.Span)))
 		}
 	}
 	return list
+}
+
+// orNull is a number, or null.
+func orNull(x float64, ok bool) columns.Cell {
+	if !ok {
+		return columns.Cell{}
+	}
+	return columns.Real(x)
 }
 
 // MarshalJSON returns an object.
@@ -118,6 +147,11 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	for _, m := range v.of.Metrics {
 		if e, ok := m.StandardError(all, v.of.Span); ok {
 			fields[m.String()+errorSuffix] = e
+		}
+		if e, ok := m.Margin(all, v.of.Span); ok {
+			fields[m.String()+marginSuffix] = e
+		} else if v.of.Estimate != nil {
+			fields[m.String()+marginSuffix] = nil
 		}
 		if v.of.Sampled && !m.OfSamples() {
 			fields[m.String()] = nil
@@ -131,7 +165,8 @@ func (v Values) MarshalJSON() ([]byte, error) {
 }
 
 func newHead(s *query.Source, a *query.Answer) Head {
-	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Rough: a.Rough, Missing: a.Missing,
+	j := Head{FormatVersion: Version, Plan: a.Plan.String(), Rough: a.Rough, Estimate: newEstimate(a.Estimate),
+		Missing:   a.Missing,
 		Range:     newRange(a),
 		Recording: NewRecording(s.Profile), Metrics: []Metric{}, Total: newValues(a, &a.Total),
 		Sampling: newSampling(s.Profile)}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/input"
 	"github.com/heaptap/heaptap/internal/owncode"
+	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/source"
 )
@@ -34,6 +35,7 @@ type Options struct {
 	Code     owncode.Rules // whose code functions are
 	Atlases  *atlas.Cache  // keeps atlases between sessions; nil: nothing does. The API does not close it
 	Ahead    bool          // a single recording is opened before anybody asks: a browser is being started meanwhile
+	Sample   *query.Sample // from what rough answers are estimated; nil: query.QuickSample
 }
 
 // API answers questions about the recordings of a session. It is an http.Handler for the paths below /api/v1/.

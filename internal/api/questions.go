@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -262,6 +263,9 @@ func (c *call) query() (*query.Query, error) {
 		return nil, err
 	}
 	q.Progress = c.progress
+	if c.rough != "" {
+		q.Estimate = cmp.Or(c.options.Sample, &query.QuickSample)
+	}
 	if q.Rough, err = c.roughly(); err != nil {
 		return nil, err
 	}

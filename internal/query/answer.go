@@ -36,6 +36,8 @@ type Answer struct {
 	// Runtime is what the runtime keeps of what the query selects, if leaks are wanted: it is not in Total's.
 	Runtime profile.Leak
 	Sampled bool // values are estimates: allocations were chosen at random
+	// Estimate says from what values were estimated, with Values.Margins; nil: everything was counted.
+	Estimate *Estimate
 	// Missing says which events could not be read; "" if all were. Events before the damage count.
 	Missing string
 }
@@ -58,6 +60,7 @@ type ask struct {
 	allPeak   uint64          // then, and if from events: the own peak of everything that is selected
 	prepared  *Range          // see prepare
 	moved     *moments        // of an answer from an atlas; else nil
+	draw      *draw           // the blocks of events of an estimate; else nil
 	funcs     funcs
 	joined    *joinedFuncs // finds functions, instead of funcs; nil: funcs does
 }
@@ -203,7 +206,10 @@ func (a *ask) collect() (*cells, error) {
 	case FromAtlas:
 		err = a.fromChanges(&c)
 	case FromEvents:
-		err = a.fromEvents(&c)
+		err = a.fromSample(&c)
+		if a.draw == nil && err == nil {
+			err = a.fromEvents(&c)
+		}
 	}
 	if err == nil && !a.perBlock {
 		err = a.moments(&c)
@@ -229,6 +235,9 @@ func (a *ask) sumUp(c *cells) {
 			x.Depth = a.depths.Of(x.stack)
 		}
 		a.Total.Add(&x.Values)
+	}
+	if a.draw != nil {
+		a.Total.Margins = a.draw.marginsOfAll()
 	}
 }
 

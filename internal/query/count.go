@@ -24,6 +24,8 @@ type count struct {
 	runtimes stackSet
 	timer    *timer
 	reallocs reallocs
+
+	taken func(s *blockCount) // takes the sums of each block of events instead of add; nil: add does
 }
 
 // fromEvents counts the events one by one.
@@ -178,7 +180,15 @@ func (k *count) collect(b recording.Stretch) (observer, func()) {
 			}
 		}
 	}
-	return observe, func() { k.add(s, b.First+b.Events > k.From) }
+	return observe, func() {
+		if k.taken != nil {
+			k.taken(s)
+			s.c.reset()
+			cellsPool.Put(s.c)
+			return
+		}
+		k.add(s, b.First+b.Events > k.From)
+	}
 }
 
 // sums counts the events of a batch if all that is requested is what they did.

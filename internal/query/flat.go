@@ -59,6 +59,7 @@ func tabulate(ctx context.Context, s *Source, q *Query) (*rows, error) {
 		return nil, err
 	}
 	a.noStacks = q.By.ofBlocks()
+	a.estimate()
 	n, err := a.nodeSums(!q.By.ofBlocks())
 	if err != nil {
 		return nil, err
@@ -96,6 +97,13 @@ func (n *nodeSums) rows() (*rows, error) {
 		if err := p.find(); err != nil {
 			return nil, err
 		}
+	}
+	if d := n.a.draw; d != nil {
+		outs := r.self.wantMargins(d, nil)
+		if r.self != r.total {
+			outs = r.total.wantMargins(d, outs)
+		}
+		d.spread(outs, n.ofCell, slots)
 	}
 	r.Answer = n.a.Answer
 	r.sort()

@@ -120,6 +120,7 @@ func (q *Query) Key() string {
 	part("hide", q.Hide != nil, q.Hide)
 	part("runtime", q.Runtime, "")
 	part("rough", q.Rough != 0, q.Rough)
+	part("estimate", q.Estimate != nil, q.Estimate)
 	part("by", true, q.By)
 	part("metrics", true, q.metrics())
 	return b.String()

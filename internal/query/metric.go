@@ -224,6 +224,8 @@ type Values struct {
 	// Variances are those of the estimates of a sampled recording; nil: the values are exact. They may be shared: see
 	// Add.
 	Variances *tally.Variances
+	// Margins are those of an estimate from some blocks of events; nil: there are none.
+	Margins *Margins
 }
 
 func (v *Values) meanSize() uint64 {

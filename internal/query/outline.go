@@ -102,6 +102,7 @@ func newBuilder(ctx context.Context, s *Source, q *Query, more ...field) (*build
 		return nil, err
 	}
 	a.firsts = true
+	a.estimate()
 	n, err := a.nodeSums(true, more...)
 	if err != nil {
 		return nil, err
@@ -497,7 +498,7 @@ func (x *explorer) isZero(p *branch) bool {
 // want requests the own peak of what is at the origins of items or, if below is set, at or below them.
 func (x *explorer) want(s *Sums, node int32, below bool, list []item) {
 	b := x.b
-	if !b.n.a.ownPeaks || x.trim.Selves && s == x.out.Total && !x.up {
+	if a := b.n.a; !a.ownPeaks && a.draw == nil || x.trim.Selves && s == x.out.Total && !x.up {
 		return
 	}
 	at := b.self
@@ -510,27 +511,25 @@ func (x *explorer) want(s *Sums, node int32, below bool, list []item) {
 	b.out = append(b.out, ownPeak{s, node})
 }
 
-// ownPeaks determines what was requested of outlines, and sorts them if own peaks are their order.
+// ownPeaks determines what was requested of outlines, and sorts them if own peaks are their order. Of estimates, the
+// margins were requested.
 func (b *builder) ownPeaks(list ...*Outline) error {
 	a := b.n.a
+	if a.draw != nil {
+		outs := make([]marginPlace, len(b.out))
+		for i, o := range b.out {
+			if o.sums.margins == nil {
+				o.sums.wantMargins(a.draw, nil)
+			}
+			outs[i] = marginPlace{o.sums.margins, o.node}
+		}
+		a.draw.spread(outs, b.n.ofCell, b.slots())
+		return nil
+	}
 	if !a.ownPeaks {
 		return nil
 	}
-	up := make([]int32, len(b.n.above)) // by chain: the nearest one above with a request
-	for n, p := range b.n.above {
-		if up[n] = -1; p >= 0 {
-			if up[n] = up[p]; len(b.below[p]) > 0 {
-				up[n] = p
-			}
-		}
-	}
-	p := newPeaks(a, b.n.cells, b.n.ofCell, func(n int32) []int32 {
-		list := slices.Clone(b.self[n])
-		for ; n >= 0; n = up[n] {
-			list = append(list, b.below[n]...)
-		}
-		return list
-	})
+	p := newPeaks(a, b.n.cells, b.n.ofCell, b.slots())
 	for _, o := range b.out {
 		p.want(&o.sums.column(fieldOwnPeak)[o.node])
 	}
@@ -543,6 +542,25 @@ func (b *builder) ownPeaks(list ...*Outline) error {
 		}
 	}
 	return nil
+}
+
+// slots returns what finds the requests for which a chain counts.
+func (b *builder) slots() func(chain int32) []int32 {
+	up := make([]int32, len(b.n.above)) // by chain: the nearest one above with a request
+	for n, p := range b.n.above {
+		if up[n] = -1; p >= 0 {
+			if up[n] = up[p]; len(b.below[p]) > 0 {
+				up[n] = p
+			}
+		}
+	}
+	return func(n int32) []int32 {
+		list := slices.Clone(b.self[n])
+		for ; n >= 0; n = up[n] {
+			list = append(list, b.below[n]...)
+		}
+		return list
+	}
 }
 
 // sort sorts siblings anew, by a metric. Parents stay before their children.

@@ -40,6 +40,11 @@ type Query struct {
 	// they would move farther, or the atlas lacks what is needed.
 	Rough int64
 
+	// Estimate allows tables and trees to be estimated from some of the range's blocks of events, where an answer would
+	// need them all and take long, and all metrics are Estimable; nil: not. The answer says whether it is one
+	// (Answer.Estimate). Other questions are answered exactly.
+	Estimate *Sample
+
 	By      By
 	Names   Names    // names by which groups are distinguished; nil: their own
 	Metrics []Metric // the first one sorts. nil: Bytes

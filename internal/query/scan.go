@@ -32,7 +32,13 @@ func (a *ask) scanAll(from, to uint64, f recording.Fields, list ...collector) er
 }
 
 func (a *ask) scanSelected(from, to uint64, f recording.Fields, selected func() selection, list ...collector) error {
-	err := a.Reader.Scan(a.ctx, from, to, f, func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
+	return a.noteDamage(a.Reader.Scan(a.ctx, from, to, f, a.pass(from, to, selected, list...)), to-from)
+}
+
+// pass returns what passes events to collectors, block by block.
+func (a *ask) pass(from, to uint64, selected func() selection, list ...collector) func(recording.Stretch) (
+	func(*recording.Batch) bool, func()) {
+	return func(b recording.Stretch) (func(*recording.Batch) bool, func()) {
 		observers, dones := make([]observer, len(list)), make([]func(), len(list))
 		for i, begin := range list {
 			observers[i], dones[i] = begin(b)
@@ -52,8 +58,7 @@ func (a *ask) scanSelected(from, to uint64, f recording.Fields, selected func() 
 			}
 			a.progress(min(b.First+b.Events, to)-from, to-from)
 		}
-	})
-	return a.noteDamage(err, to-from)
+	}
 }
 
 // progress reports progress, if that is wanted.

@@ -12,6 +12,7 @@ type Sums struct {
 	fields    []field
 	cols      [][]uint64         // by field, then by group
 	variances []*tally.Variances // by group; nil: the values are exact
+	margins   *marginColumns     // of estimates; nil: there are none
 }
 
 // field is a number of Values, or a part of one, that can be summed up by itself.
@@ -245,6 +246,7 @@ func (s *Sums) Values(i int) (v Values) {
 	if s.variances != nil {
 		v.Variances = s.variances[i]
 	}
+	v.Margins = s.margins.of(i)
 	return v
 }
 

@@ -113,13 +113,27 @@ func (r *Reader) Scan(ctx context.Context, from, to uint64, f Fields,
 	for end < r.events.Len() && r.events.Head(end).FirstEvent < to {
 		end++
 	}
-	return inorder.Do(ctx, end-first, func(i int, stopped *atomic.Bool) (func(), error) {
-		h := r.events.Head(first + i)
+	return r.decodeAll(ctx, end-first, func(i int) int { return first + i }, to, f, begin)
+}
+
+// ScanBlocks is Scan for some blocks of events, in that order, up to the cut to.
+func (r *Reader) ScanBlocks(ctx context.Context, blocks []int, to uint64, f Fields,
+	begin func(Stretch) (each func(*Batch) bool, done func())) error {
+	if err := r.NeedEvents(); err != nil {
+		return err
+	}
+	return r.decodeAll(ctx, len(blocks), func(i int) int { return blocks[i] }, to, f, begin)
+}
+
+func (r *Reader) decodeAll(ctx context.Context, n int, number func(i int) int, to uint64, f Fields,
+	begin func(Stretch) (each func(*Batch) bool, done func())) error {
+	return inorder.Do(ctx, n, func(i int, stopped *atomic.Bool) (func(), error) {
+		h := r.events.Head(number(i))
 		each, done := begin(Stretch{First: h.FirstEvent, FirstAlloc: h.FirstAlloc, Events: h.Events, Allocs: h.Allocs})
 		d := r.events.decoder()
 		defer r.events.decoders.Put(d)
 		d.Stopped, d.Wanted = stopped, f
-		_, err := r.events.decodeWith(d, first+i, block.Between(h, 0, to, each))
+		_, err := r.events.decodeWith(d, number(i), block.Between(h, 0, to, each))
 		return done, err
 	})
 }

@@ -551,6 +551,7 @@ export interface Biography {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -625,6 +626,7 @@ export interface Blocks {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -799,6 +801,7 @@ export interface Difference {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -828,6 +831,13 @@ export interface Error {
   do: string;
   position?: number | null;
   nearest?: Nearest | null;
+}
+
+export interface Estimate {
+  share: number;
+  blocks: number;
+  of_blocks: number;
+  confidence: number;
 }
 
 export interface Files {
@@ -873,6 +883,7 @@ export interface Generations {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -943,6 +954,7 @@ export interface Head {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1003,6 +1015,7 @@ export interface Hist {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1120,6 +1133,7 @@ export interface Leaks {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1138,6 +1152,7 @@ export interface Log {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1390,6 +1405,7 @@ export interface ProcessTimeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1495,6 +1511,7 @@ export interface Regions {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1586,6 +1603,7 @@ export interface Rise {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1745,6 +1763,7 @@ export interface Sandwich {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1873,6 +1892,7 @@ export interface SourceText {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -1975,6 +1995,7 @@ export interface StackTimeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2083,6 +2104,7 @@ export interface Threads {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2104,6 +2126,7 @@ export interface Timeline {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2146,6 +2169,7 @@ export interface Top {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
@@ -2184,6 +2208,7 @@ export interface Tree {
   recording: Recording;
   plan: string;
   rough?: boolean;
+  estimate?: Estimate | null;
   missing?: string;
   range: Range;
   metrics: MetricColumns;
