@@ -25,7 +25,8 @@ flags=(-O2 -Iagent/src -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -ftls-
 link=(-shared "-Wl,-z,now" "-Wl,-z,relro" "-Wl,-z,noexecstack" "-Wl,--build-id=sha1" "-Wl,--hash-style=both"
 	"-Wl,-soname,libheaptap.so" -s)
 
-# The player needs glibc 2.17, and libpthread where that is not part of libc: start.c takes the place of the start files.
+# The player needs glibc 2.17, and libpthread where that is not part of libc. start.c takes the place of the compiler's
+# start files, which need a newer one.
 player_flags=(-O2 -std=gnu11 -fPIE -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE -Wall -Wextra -Werror
 	"-ffile-prefix-map=$PWD=.")
 player_link=(-pie -nostartfiles "-Wl,--no-as-needed" -l:libpthread.so.0 "-Wl,-z,now" "-Wl,-z,relro"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// calls.h: counts the system calls by which allocators get and return memory, without another process.
+// calls.h: counts the system calls by which allocators get and return memory, with the player's own thread.
 #ifndef HEAPTAP_CALLS_H
 #define HEAPTAP_CALLS_H
 

@@ -40,6 +40,7 @@
 // Versions of functions that old C libraries have, too.
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
 __asm__(".symver pthread_attr_setstacksize, pthread_attr_setstacksize@GLIBC_2.2.5");
+__asm__(".symver pthread_attr_setstack, pthread_attr_setstack@GLIBC_2.2.5");
 
 #define ADDRESS ((1ull << 48) - 2) // an entry's address; 1 stands for null
 #define FILLED (1ull << 48)
@@ -316,6 +317,8 @@ INLINE void touch_block(void *p, u64 from, u64 size, enum touch how)
 	if (how == TOUCH_NONE || from >= size)
 		return;
 	volatile u8 *b = p;
+	if (UNLIKELY(p == 0))
+		returned_null(size);
 	if (how == TOUCH_FIRST) {
 		if (from == 0)
 			b[0] = 1;
@@ -604,6 +607,9 @@ static void *thread_main(void *number)
 	return 0;
 }
 
+#define STACK (256u << 10)
+static u8 *stacks; // when system calls are counted
+
 static void spawn(u32 number)
 {
 	pthread_t id;
@@ -613,7 +619,10 @@ static void spawn(u32 number)
 	__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&result->threads, 1, __ATOMIC_RELAXED);
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 << 10);
+	if (stacks) // which no system calls of libc get and return: only the allocator's are counted
+		pthread_attr_setstack(&attr, stacks + (u64)number * STACK, STACK);
+	else
+		pthread_attr_setstacksize(&attr, STACK);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	errno = pthread_create(&id, &attr, thread_main, (void *)(u64)number);
 	if (errno)
@@ -658,6 +667,7 @@ static void read_plan(const char *path)
 		failed("opening the plan");
 	if (pread(plan_file, &head, sizeof head, 0) != sizeof head || head.magic != PLAN_MAGIC ||
 	    head.size != (u64)size || head.threads == 0 || head.slots > PLAN_SLOTS ||
+	    head.slots > head.size / 8 || // an operation of two words fills a slot
 	    !is_inside(head.threads_at, head.threads, sizeof *threads) ||
 	    !is_inside(head.epochs_at, head.epochs, sizeof *epoch_threads))
 		bad_plan("its head");
@@ -772,6 +782,12 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 	if (mode == MODE_LATENCY) {
 		classes = reserve(head.slots);
 		times = reserve(PROCESSORS * sizeof *times);
+	}
+	if (mode == MODE_CALLS) {
+		stacks = mmap(0, (u64)head.threads * STACK, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (stacks == MAP_FAILED)
+			failed("reserving memory for stacks");
 	}
 	if (touch == TOUCH_ALL)
 		sizes = reserve((u64)head.slots * sizeof *sizes);

@@ -57,15 +57,15 @@ colons, and are set in the player's environment.`,
 		Args: oneRun,
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&q.allocators, "allocators", nil, "play against these `ALLOCATORS`; default: glibc, and those of "+
-		"jemalloc, mimalloc and tcmalloc that are installed")
+	f.StringArrayVar(&q.allocators, "allocators", nil, "play against these `ALLOCATORS`, a list with commas; default: "+
+		"glibc, and those of jemalloc, mimalloc and tcmalloc that are installed; may be repeated")
 	f.IntVar(&q.runs, "runs", 5, "run the player `N` times with each allocator, in turns")
-	f.StringVar(&q.touch, "touch", "", "write to `WHAT`: none, first (the first byte of each block) or all (all of its "+
-		"pages); default: first, and for memory also all")
+	f.StringVar(&q.touch, "touch", "", "write to `WHAT`: none, first (the first byte of each block) or all (all of "+
+		"its pages); default: first, and for memory also all")
 	f.StringVar(&q.speed, "speed", "max", "play at this `SPEED`: max, or recorded (with the pauses that the program "+
 		"made)")
-	f.StringVar(&q.players, "threads", "recorded", "play the threads beside the main one in `N` threads; recorded: each "+
-		"in one of its own")
+	f.StringVar(&q.players, "threads", "recorded", "play the threads beside the main one in `N` threads; recorded: "+
+		"each in one of its own")
 	f.StringVar(&q.ordered, "order", string(replay.Window), "keep threads in the recorded `ORDER`: window (within "+
 		"10,000 calls), total (exactly; one thread at a time) or free (only blocks are handed over in order)")
 	f.StringVar(&q.From, "from", "start", "play what was called after `TIME`: "+timeref.Help+"; blocks that are live "+
@@ -112,9 +112,12 @@ func (q *replayFlags) settings(cmd *cobra.Command) (o replay.Options, s replay.S
 
 // chosen finds the allocators. Of the default ones, those that are missing are named and left out.
 func (q *replayFlags) chosen(cmd *cobra.Command) ([]replay.Allocator, error) {
-	written := q.allocators
-	if !cmd.Flags().Changed("allocators") {
-		written = replay.DefaultAllocators
+	written := replay.DefaultAllocators
+	if cmd.Flags().Changed("allocators") {
+		written = nil
+		for _, part := range q.allocators {
+			written = append(written, replay.SplitAllocators(part)...)
+		}
 	}
 	var list []replay.Allocator
 	for _, w := range written {
@@ -124,7 +127,8 @@ func (q *replayFlags) chosen(cmd *cobra.Command) ([]replay.Allocator, error) {
 			sayTo(cmd)("left out: " + err.Error())
 			continue
 		case err != nil:
-			return nil, usagef("replay: --allocators %w", err)
+			return nil, &launch.StatusError{Status: launch.StatusFailed,
+				Err: fmt.Errorf("replay: --allocators %w", err)}
 		case slices.ContainsFunc(list, func(b replay.Allocator) bool { return a.Name == b.Name }):
 			return nil, usagef("replay: --allocators %s: is named twice", a.Name)
 		}
@@ -177,7 +181,7 @@ func (q *replayFlags) measure(cmd *cobra.Command, s *query.Source, o *replay.Opt
 	if note := q.Beyond(s); note != "" {
 		sayTo(cmd)(note)
 	}
-	if o.To <= o.From && (q.From != "start" || q.To != "end") {
+	if o.To < o.From {
 		return nil, usagef("replay: --from %s is not before --to %s", q.From, q.To)
 	}
 	dir, remove, err := outfile.TemporaryDir("heaptap-replay-")

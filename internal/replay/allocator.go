@@ -24,6 +24,21 @@ const glibc = "glibc"
 // DefaultAllocators are those that are tried if the user names none; missing ones are left out.
 var DefaultAllocators = []string{glibc, "jemalloc", "mimalloc", "tcmalloc"}
 
+// SplitAllocators divides a list at its commas, but not within the value of an option: MALLOC_CONF=narenas:4,percpu:on.
+func SplitAllocators(written string) (list []string) {
+	for _, part := range strings.Split(written, ",") {
+		name, _, _ := strings.Cut(part, ":")
+		name = strings.TrimSpace(name)
+		begins := slices.Contains(DefaultAllocators, name) || strings.Contains(name, "/")
+		if n := len(list) - 1; n >= 0 && !begins && strings.Contains(list[n], "=") {
+			list[n] += "," + part
+			continue
+		}
+		list = append(list, strings.TrimSpace(part))
+	}
+	return list
+}
+
 // ParseAllocator reads an allocator as the user writes it: NAME or the path of a library, and then options, each after
 // a colon: glibc:MALLOC_ARENA_MAX=2.
 func ParseAllocator(written string) (Allocator, error) {
@@ -68,16 +83,14 @@ func isOption(s string) bool {
 	return true
 }
 
+// cleared are the beginnings of variables that the player does not inherit.
+var cleared = []string{"LD_PRELOAD=", "LD_AUDIT=", "LD_DEBUG", "LD_PROFILE", "MALLOC_", "GLIBC_TUNABLES=", "MIMALLOC_",
+	"TCMALLOC_", "JE_MALLOC_CONF=", "_RJEM_MALLOC_CONF=", "HEAPTAP_", "HEAPPROFILE=", "HEAPCHECK="}
+
 // environment is that of the player: the user's, without what changes allocators, and the allocator's options.
 func (a Allocator) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		for _, prefix := range []string{"LD_PRELOAD=", "LD_AUDIT=", "LD_DEBUG", "LD_PROFILE", "MALLOC_", "GLIBC_TUNABLES=",
-			"MIMALLOC_", "TCMALLOC_", "JE_MALLOC_CONF=", "HEAPTAP_", "HEAPPROFILE=", "HEAPCHECK=", "_RJEM_MALLOC_CONF="} {
-			if strings.HasPrefix(v, prefix) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(cleared, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	})
 	if a.Library != "" {
 		env = append(env, "LD_PRELOAD="+a.Library)

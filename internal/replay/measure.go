@@ -245,7 +245,8 @@ func collect(plan *Plan, all []*sums, s Settings) (*Results, error) {
 	empty := all[0]
 	r.Own.Call = perCall(empty.time).Median
 	r.Own.Latency = latencyOf(empty.latency, 0, anyCall, anyClass).P50
-	r.Own.RSS = spreadBy(empty.perTouch[TouchNone], func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median
+	r.Own.RSS = spreadBy(empty.perTouch[TouchNone],
+		func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median
 	for _, m := range all[1:] {
 		if m.err != nil {
 			r.Failures = append(r.Failures, m.err.Error())
@@ -345,28 +346,26 @@ func (m *sums) resident(plan *Plan, empty *sums, own Own, t Touch) *Resident {
 	r.Freed = spreadBy(m.perTouch[t], without(func(o *outcome) uint64 { return o.RSSFreed }))
 	var means, fragments, pss []float64
 	for i, run := range m.memory[t] {
-		// What the player itself has grown by until then, as with the allocator that does nothing.
-		ownAt := func(epoch int) float64 {
-			runs := empty.memory[TouchNone]
-			e := runs[min(i, len(runs)-1)]
-			if e.readings[epoch].RSS == 0 {
-				return own.RSS
-			}
-			return diff(e.readings[epoch].RSS, e.Tables)
+		// What is the player's own at that moment, as with the allocator that does nothing.
+		runs := empty.memory[TouchNone]
+		alone := runs[min(i, len(runs)-1)]
+		without := func(with, alone reading, tables, aloneTables uint64) (rss, pss float64) {
+			pss = float64(with.PSS) - float64(tables) - diff(alone.PSS, aloneTables)
+			return max(float64(with.RSS)-float64(tables)-diff(alone.RSS, aloneTables), 0), max(pss, 0)
 		}
 		var sum, live, span, peakPSS float64
 		var curve []CurvePoint
 		before := plan.start()
 		for k, e := range plan.Epochs {
-			if run.readings[k].RSS == 0 {
+			if run.readings[k].RSS == 0 || alone.readings[k].RSS == 0 {
 				continue
 			}
-			rss := max(float64(run.readings[k].RSS)-float64(run.Tables)-ownAt(k), 0)
+			rss, p := without(run.readings[k], alone.readings[k], run.Tables, alone.Tables)
 			width := float64(e.Time-before) + 1
 			before = e.Time
 			sum, live, span = sum+rss*width, live+float64(e.Live)*width, span+width
-			if p := float64(run.readings[k].PSS); p > 0 {
-				peakPSS = max(peakPSS, p-float64(run.Tables)-ownAt(k))
+			if run.readings[k].PSS > 0 {
+				peakPSS = max(peakPSS, p)
 			}
 			curve = append(curve, CurvePoint{e.Time, e.Live, rss})
 		}
@@ -437,19 +436,35 @@ func latencyOf(list []*outcome, own float64, call, class int) (l Latency) {
 	if l.Calls == 0 {
 		return l
 	}
-	at := func(share float64) float64 {
-		want, seen := share*float64(l.Calls), 0.0
-		for b, n := range counts {
-			if seen += n; seen >= want && n > 0 {
-				return max(min(middle(b)*ns, most)-own, 0)
-			}
-		}
-		return max(most-own, 0)
-	}
+	at := func(share float64) float64 { return max(min(quantile(&counts, share)*ns, most)-own, 0) }
 	l.Mean = max(sum/float64(l.Calls)-own, 0)
 	l.P50, l.P99, l.P999, l.Max = at(0.5), at(0.99), at(0.999), max(most-own, 0)
 	l.Calls /= uint64(len(list))
 	return l
+}
+
+// quantile is the value below which that share of the counts is, in cycles. Processors read their clocks in steps of up
+// to 10 ns; so values between two buckets are interpolated.
+func quantile(counts *[buckets]float64, share float64) float64 {
+	all := 0.0
+	for _, n := range counts {
+		all += n
+	}
+	want, seen, lastSeen, last := share*all, 0.0, 0.0, -1
+	for b, n := range counts {
+		if n == 0 {
+			continue
+		}
+		here := seen + n/2 // half of a bucket is below its middle
+		if here >= want {
+			if last < 0 {
+				return middle(b)
+			}
+			return middle(last) + (middle(b)-middle(last))*(want-lastSeen)/(here-lastSeen)
+		}
+		seen, lastSeen, last = seen+n, here, b
+	}
+	return middle(max(last, 0))
 }
 
 // middle is the middle of a bucket, in cycles.

@@ -54,16 +54,18 @@ type Plan struct {
 	Dropped Dropped
 }
 
-// Epoch is what is known at the end of a part of the recorded order.
+// Epoch is a part of the recorded order.
 type Epoch struct {
 	Time    int64  // of its last event, ns since the recording's start
-	Live    uint64 // requested bytes
+	Live    uint64 // requested bytes that are live in it on average
+	sum     uint64 // of the live bytes after each call, to get there
+	calls   uint64
 	threads uint32 // that play in it
 }
 
 // Dropped counts the events that are not replayed.
 type Dropped struct {
-	Threads    uint64 `json:"threads"`    // of pthread_create and the loader, for threads: the player's own make them anew
+	Threads    uint64 `json:"threads"`    // allocations for threads: the player's threads make them anew
 	Mappings   uint64 `json:"mappings"`   // of memory that the program maps itself
 	Pools      uint64 `json:"pools"`      // of the program's own pools
 	Failed     uint64 `json:"failed"`     // that returned null
@@ -104,7 +106,8 @@ func replayable(r *recording.Reader) error {
 	case err != nil:
 		return err
 	case r.Process().Sampling != event.Sampling{}:
-		return fmt.Errorf("%s: allocations were sampled: a replay needs all of them (heaptap run --mode exact)", r.Name())
+		return fmt.Errorf("%s: allocations were sampled: a replay needs all of them (heaptap run --mode exact)",
+			r.Name())
 	case r.Live():
 		return fmt.Errorf("%s: is still being recorded; it can be replayed when the run has ended", r.Name())
 	case !r.Complete():
@@ -382,7 +385,8 @@ func (p *planner) played(time int64) {
 	}
 	p.plan.Peak = max(p.plan.Peak, p.liveBytes)
 	e := &p.plan.Epochs[len(p.plan.Epochs)-1]
-	e.Time, e.Live = time, p.liveBytes
+	e.Time, e.sum, e.calls = time, e.sum+p.liveBytes, e.calls+1
+	e.Live = e.sum / e.calls
 }
 
 // take takes a slot for a stream's next block.
@@ -401,24 +405,27 @@ func (p *planner) take(s *stream) (uint32, error) {
 	return slot, nil
 }
 
-// release takes a block out of the table, for a stream that ends it. filled is how often its slot was filled.
-func (p *planner) release(s *stream, ref uint64) (at place, filled uint32, known bool) {
-	if at, known = p.live.take(ref); !known {
-		return
+// release takes a block out of the table. filled is how often its slot was filled.
+func (p *planner) release(ref uint64) (at place, filled uint32, known bool) {
+	if at, known = p.live.take(ref); known {
+		filled = uint32(p.pool.filled[at.slot])
+		p.liveBytes -= p.sizes[at.slot]
 	}
-	filled = uint32(p.pool.filled[at.slot])
-	p.liveBytes -= p.sizes[at.slot]
-	p.pool.free(&p.file.streams[at.stream].slots, at.slot, at.stream != s.number, p.n)
 	return
 }
 
+// reuse lets the slot of a block that a stream has ended be used again.
+func (p *planner) reuse(s *stream, at place) {
+	p.pool.free(&p.file.streams[at.stream].slots, at.slot, at.stream != s.number, p.n)
+}
+
 func (p *planner) free(thread uint32, time int64, ref uint64) error {
-	s := p.player(thread)
-	at, filled, known := p.release(s, ref)
+	at, filled, known := p.release(ref)
 	if !known {
 		p.plan.Dropped.UnseenThen++
 		return nil
 	}
+	s := p.player(thread)
 	err := p.enter(s, time)
 	switch {
 	case err != nil:
@@ -427,6 +434,7 @@ func (p *planner) free(thread uint32, time int64, ref uint64) error {
 	default:
 		err = p.file.add(s, opFreeOfOther, at.slot, filled)
 	}
+	p.reuse(s, at)
 	p.played(time)
 	return err
 }
@@ -440,7 +448,9 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 	var from place
 	var filled uint32
 	if moves {
-		from, filled, moves = p.release(s, old)
+		if from, filled, moves = p.release(old); moves {
+			p.reuse(s, from)
+		}
 	}
 	slot, err := p.take(s)
 	if err != nil {
@@ -487,7 +497,7 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 	return err
 }
 
-// alignment returns the alignment that an allocation asked for, and the function that asks an allocator for it; 0: none.
+// alignment returns the alignment that an allocation asked for, and the function that asks for it; 0: none.
 func alignment(e *event.Event) (align uint64, function uint32) {
 	align = e.Align
 	switch e.Func {

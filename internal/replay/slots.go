@@ -5,8 +5,9 @@ type slotPool struct {
 	filled []uint16 // how often each slot was filled
 }
 
-// slotList is a stream's slots that are free. Those that it has freed itself are used first, the latest one at first: it
-// is in the cache. One that another thread has freed waits, so that the stream need not wait for that thread.
+// slotList is a stream's slots that are free. Those that it has freed itself are used first, beginning with the latest
+// one, which is in the cache. One that another thread has freed waits for some time, so that the stream need not wait
+// for that thread.
 type slotList struct {
 	own    []uint32
 	others []freedSlot

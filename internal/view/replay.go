@@ -94,7 +94,7 @@ func (t *replayText) names() (list []string) {
 	for _, row := range t.r.Rows {
 		name := row.Name
 		if row.Version != "" {
-			version, _, _ := strings.Cut(row.Version, "-")
+			version, _, _ := strings.Cut(strings.TrimPrefix(row.Version, "gperftools "), "-")
 			name += " " + version
 		}
 		list = append(list, name)
@@ -128,7 +128,7 @@ func (t *replayText) times() {
 }
 
 func (t *replayText) memory() {
-	head := []string{"peak RSS", "spread", "mean RSS", "RSS/live", "page faults", "at the end", "all freed"}
+	head := []string{"peak RSS", "mean RSS", "RSS/live", "all freed", "page faults"}
 	var rows [][]cell
 	bytes := func(low, high *replay.Resident, value func(m *replay.Resident) float64) string {
 		text := t.short(uint64(value(low)))
@@ -147,12 +147,10 @@ func (t *replayText) memory() {
 		}
 		rows = append(rows, []cell{
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Peak.Median }), row.Name == t.best.RSS},
-			{spread(m.Peak), false},
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Mean.Median }), row.Name == t.best.Mean},
 			{perLive, false},
-			{humanize.Number(uint64(row.MinorFaults.Median)), false},
-			{bytes(m, all, func(m *replay.Resident) float64 { return m.End.Median }), false},
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Freed.Median }), false},
+			{humanize.Number(uint64(row.MinorFaults.Median)), false},
 		})
 	}
 	t.table(t.names(), head, rows)
@@ -209,18 +207,18 @@ func (t *replayText) notes(s *query.Source) {
 	d := &r.Plan.Dropped
 	var parts []string
 	for _, part := range []struct {
-		n    uint64
-		what string
+		n          uint64
+		noun, what string
 	}{
-		{d.Threads, "allocations for threads, which the player's threads make themselves"},
-		{d.Mappings, "mappings of the program's own"},
-		{d.Pools, "events of pools"},
-		{d.Failed, "calls that failed"},
-		{d.Unmatched, "deallocations of blocks from before or outside the recording"},
-		{d.Impossible, "allocations of impossible sizes"},
+		{d.Threads, "allocation", "for threads, which the player's threads make themselves"},
+		{d.Mappings, "mapping", "of the program's own"},
+		{d.Pools, "event", "of pools"},
+		{d.Failed, "call", "that failed"},
+		{d.Unmatched, "deallocation", "of blocks from before or outside the recording"},
+		{d.Impossible, "allocation", "of impossible sizes"},
 	} {
 		if part.n > 0 {
-			parts = append(parts, humanize.Number(part.n)+" "+part.what)
+			parts = append(parts, humanize.Plural(part.n, part.noun)+" "+part.what)
 		}
 	}
 	if len(parts) > 0 {
@@ -245,8 +243,8 @@ func (t *replayText) ns(v float64) string {
 
 // spread is how far runs were apart: half of it, as a share of the median.
 func spread(s replay.Spread) string {
-	if s.Median <= 0 {
+	if s.Median <= 0 || s.Min == s.Max {
 		return ""
 	}
-	return fmt.Sprintf("±%.0f%%", math.Ceil(100*(s.Max-s.Min)/2/s.Median))
+	return fmt.Sprintf("±%.0f%%", math.Round(100*(s.Max-s.Min)/2/s.Median))
 }
