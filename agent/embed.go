@@ -11,3 +11,13 @@ var Library []byte
 //
 //go:embed lib/none32.so
 var None32 []byte
+
+// Player is the program of heaptap replay, which plays a recording against an allocator (player/plan.h).
+//
+//go:embed lib/player.amd64
+var Player []byte
+
+// Empty is an allocator that does nothing, with which the player's own cost is measured.
+//
+//go:embed lib/empty.amd64.so
+var Empty []byte

@@ -88,6 +88,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/insight":       {"event", "humanize", "profile", "query"},
 	"internal/check":         {"query", "escape", "humanize", "owncode", "profile"},
+	"internal/allocator":     {"elfx"},
+	"internal/replay":        {"../agent", "allocator", "event", "recording"},
 	"internal/export":        {"event", "profile", "query", "recording"},
 	"internal/export/csv":    {"escape", "export", "export/table", "query"},
 	"internal/export/folded": {"export", "query"},
@@ -168,7 +170,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/columns": {},
 	"internal/answer": {
-		"export/table", "sqltool",
+		"export/table", "replay", "sqltool",
 		"annotate", "check", "columns", "diff", "event", "insight", "timeref", "profile", "query", "tally", "run",
 	},
 	"internal/api": {
@@ -180,7 +182,7 @@ var mayImport = map[string][]string{
 	"internal/columns/columnstest": {},
 	"internal/api/schema":          {"api", "columns"},
 	"internal/view": {
-		"export/table", "sqltool",
+		"export/table", "replay", "sqltool",
 		"escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",
 		"answer", "control", "humanize", "insight", "verify", "funcname", "namesource", "owncode",
 		"recording/repair", "run",
@@ -191,6 +193,7 @@ var mayImport = map[string][]string{
 	"internal/control": {},
 	"internal/launch":  {"elfx", "event", "../agent", "escape", "humanize", "run"},
 	"cmd/heaptap": {
+		"allocator", "replay",
 		"spill", "control", "debuginfod", "namecache", "source", "launch", "record", "record/watch", "recording",
 		"profile", "view", "timeref", "verify", "dump", "query", "diff", "merge", "check", "export",
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",
@@ -221,6 +224,7 @@ var mayImport = map[string][]string{
 	"tests/golden":                   {"../tests/programs", "../tests/kit"},
 	"tests/order":                    {"event", "recording", "verify", "../tests/kit", "../tests/need"},
 	"tests/estimates":                {"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs"},
+	"tests/replay":                   {"event", "recording", "replay", "../tests/kit", "../tests/need"},
 	"tests/growth":                   {"answer", "../tests/kit", "../tests/need"},
 	"tests/examples":                 {"../tests/kit", "../tests/need"},
 	"tests/questions":                {"../tests/kit", "../tests/need"},

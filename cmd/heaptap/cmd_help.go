@@ -135,6 +135,7 @@ var commandGroups = []struct {
 	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "generations", "mismatches"}},
 	{"When did it happen?", []string{"timeline", "rise", "regions"}},
 	{"What has changed? Is it within limits?", []string{"diff", "check"}},
+	{"Would another allocator be better?", []string{"replay"}},
 	{"Other tools, other people", []string{"export", "push", "import", "scrub", "merge", "pack"}},
 	{"The recording itself", []string{"dump", "log", "verify", "repair"}},
 }

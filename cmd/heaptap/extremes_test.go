@@ -51,6 +51,7 @@ var extremeCommands = map[string][]string{
 	"push":       nil, // see TestExtremePush
 	"merge":      {"-o OUT FILE FILE"},
 	"repair":     {"-o OUT FILE"},
+	"replay":     nil, // see TestExtremeReplay
 	"regions":    {"FILE", "--json FILE", "--sort highest --from 50% FILE"},
 	"report":     {"FILE", "--json FILE", "--json=flat FILE", "--top 0 FILE", "--frames 0 FILE"},
 	"rise":       {"FILE", "--json FILE", "--from 50% --limit 0 FILE", "--to peak --by thread --exact FILE"},
@@ -101,6 +102,37 @@ func TestExtremes(t *testing.T) {
 						text = "--json=flat --top 20 FILE" // all frames of 1,000 stacks, 2,500 each, are 300 MB
 					}
 					askExtreme(t, path, c.Name()+" "+text)
+				}
+			}
+		})
+	}
+}
+
+// TestExtremeReplay replays the same recordings: each yields a table, or one line that says why not.
+func TestExtremeReplay(t *testing.T) {
+	t.Parallel()
+	for name, write := range extremes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "a.htap")
+			write(t, path)
+			for _, more := range [][]string{nil, {"--json"}, {"--from", "50%", "--order", "total"}} {
+				args := append([]string{"replay", "--allocators", "glibc", "--runs", "1", path}, more...)
+				cmd := plainCommand(t, args...)
+				out, err := cmd.Output()
+				var exit *exec.ExitError
+				switch {
+				case errors.As(err, &exit):
+					lines := strings.Split(strings.TrimSpace(string(exit.Stderr)), "\n")
+					if len(lines) != 1 || !strings.HasPrefix(lines[0], "heaptap: ") || len(out) > 0 {
+						t.Errorf("%q: %q and %q", more, exit.Stderr, out)
+					}
+				case err != nil:
+					t.Error(err)
+				case more != nil && more[0] == "--json":
+					validJSON(t, "replay", out)
+				default:
+					plainText(t, "replay", string(out), false)
 				}
 			}
 		})

@@ -124,6 +124,7 @@ var allCommands = []func() *cobra.Command{
 	newRunCommand, newCtlCommand, newRunsCommand, newPsCommand, newOpenCommand, newServeCommand, newReportCommand,
 	newTopCommand, newTreeCommand,
 	newTimelineCommand, newRiseCommand, newGenerationsCommand, newSQLCommand, newMemoryCommand, newHistCommand,
+	newReplayCommand,
 	newBlocksCommand, newRegionsCommand, newThreadsCommand,
 	newLeaksCommand, newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
 	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/heaptap/heaptap/internal/allocator"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/record/watch"
@@ -95,8 +96,9 @@ func (c *controlFlags) apply(cmd *cobra.Command, config *launch.Config) error {
 	}
 	if c.allocator != "" {
 		var err error
-		if config.Allocator, err = launch.FindAllocator(c.allocator); err != nil {
-			return &launch.StatusError{Status: launch.StatusFailed, Err: fmt.Errorf("run: %w", err)}
+		if config.Allocator, err = allocator.Find(c.allocator); err != nil {
+			return &launch.StatusError{Status: launch.StatusFailed,
+				Err: fmt.Errorf("run: --allocator %s: %w", c.allocator, err)}
 		}
 	}
 	return nil

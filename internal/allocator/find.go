@@ -1,8 +1,11 @@
-package launch
+// Package allocator finds the libraries of allocators that can be put before libc's.
+package allocator
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,30 +14,37 @@ import (
 	"github.com/heaptap/heaptap/internal/elfx"
 )
 
-// allocatorFiles are the libraries of the allocators that have names here, the usual ones first.
-var allocatorFiles = map[string][]string{
+// Known are the allocators that have names here.
+var Known = []string{"jemalloc", "tcmalloc", "mimalloc"}
+
+// files are their libraries, the usual ones first.
+var files = map[string][]string{
 	"jemalloc": {"libjemalloc.so.2", "libjemalloc.so", "libjemalloc.so.1"},
 	"tcmalloc": {"libtcmalloc.so.4", "libtcmalloc_minimal.so.4", "libtcmalloc.so", "libtcmalloc_minimal.so"},
 	"mimalloc": {"libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0", "libmimalloc.so"},
 }
 
-// FindAllocator finds the library of --allocator: a path, or jemalloc, tcmalloc or mimalloc, which is looked for where
+// packages of Debian and Ubuntu have them.
+var packages = map[string]string{"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4",
+	"mimalloc": "libmimalloc2.0"}
+
+// Find finds the library that a user means: by its path, or by the name of a known allocator, which is looked for where
 // the loader does.
-func FindAllocator(name string) (string, error) {
+func Find(name string) (string, error) {
 	path := name
 	if !strings.Contains(name, "/") {
-		files, ok := allocatorFiles[name]
+		candidates, ok := files[name]
 		if !ok {
-			files = []string{name}
+			candidates = []string{name}
 		}
 		dirs := libraryDirs("/etc/ld.so.conf")
-		if path = findLibrary(files, dirs); path == "" {
+		if path = findLibrary(candidates, dirs); path == "" {
 			if ok {
-				return "", fmt.Errorf("--allocator %s: %s was not found in %s; install it, or give its path", name,
-					files[0], strings.Join(dirs, ", "))
+				return "", fmt.Errorf("%s was not found in %s; install it (on Debian and Ubuntu: apt install %s), "+
+					"or give its path", candidates[0], strings.Join(dirs, ", "), packages[name])
 			}
-			return "", fmt.Errorf("--allocator %s: known are jemalloc, tcmalloc and mimalloc; for another one give "+
-				"the path of its library", name)
+			return "", errors.New("known are jemalloc, tcmalloc and mimalloc; for another one give the path of its " +
+				"library")
 		}
 	}
 	path, err := filepath.Abs(path)
@@ -42,18 +52,20 @@ func FindAllocator(name string) (string, error) {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--allocator %s: %w", name, reason(err))
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return "", err
 	}
 	if strings.ContainsAny(path, ": ") {
-		return "", fmt.Errorf("--allocator %s: a path with colons or blanks cannot be preloaded; make a link to the "+
-			"library elsewhere", name)
+		return "", errors.New("a path with colons or blanks cannot be preloaded; make a link to the library elsewhere")
 	}
 	f, err := elfx.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("--allocator %s: not a library: %w", name, err)
+		return "", fmt.Errorf("not a library: %w", err)
 	}
-	defer f.Close()
-	return path, nil
+	return path, f.Close()
 }
 
 // findLibrary returns the first of the files that is in one of the folders.

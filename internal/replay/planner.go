@@ -1,0 +1,620 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"os"
+	"slices"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// Order says how far threads may leave the recorded order. A block is always freed after its allocation.
+type Order string
+
+// The orders.
+const (
+	Window Order = "window" // threads stay within WindowEvents of the recorded order
+	Total  Order = "total"  // the whole order is kept: one thread at a time
+	Free   Order = "free"   // only what blocks require
+)
+
+// Orders are all of them.
+var Orders = []string{string(Window), string(Total), string(Free)}
+
+// WindowEvents is how far apart two threads are at most, in events of the recorded order.
+const WindowEvents = 10_000
+
+// Options say how a recording is planned.
+type Options struct {
+	Order    Order
+	From, To uint64 // cuts; blocks that are live at From are allocated first, which is not measured
+	Threads  int    // players beside the main thread's; 0: one for each recorded thread
+	Timed    bool   // at the recorded speed
+	Progress func(done, total uint64)
+}
+
+// Plan is a recording in the form that the player plays.
+type Plan struct {
+	Path    string
+	Bytes   uint64 // of the file
+	Calls   uint64 // that are measured
+	Before  uint64 // allocations of blocks that were live at --from
+	Threads int
+	Slots   int
+	// Epochs are parts of the recorded order with about equally many calls; see agent/player/plan.h.
+	Epochs []Epoch
+	Peak   uint64 // the most requested bytes that are live at once
+	Last   uint64 // requested bytes that are live at the end
+
+	Dropped Dropped
+}
+
+// Epoch is a part of the recorded order.
+type Epoch struct {
+	Time    int64  // of its last event, ns since the recording's start
+	Live    uint64 // requested bytes that are live in it on average
+	sum     uint64 // of the live bytes after each call, to get there
+	calls   uint64
+	threads uint32 // that play in it
+}
+
+// Dropped counts the events that are not replayed.
+type Dropped struct {
+	Threads    uint64 `json:"threads"`    // allocations for threads: the player's threads make them anew
+	Mappings   uint64 `json:"mappings"`   // of memory that the program maps itself
+	Pools      uint64 `json:"pools"`      // of the program's own pools
+	Failed     uint64 `json:"failed"`     // that returned null
+	Unmatched  uint64 `json:"unmatched"`  // deallocations of blocks that the recording does not know
+	UnseenThen uint64 `json:"unseen"`     // deallocations of blocks that were not replayed either
+	Impossible uint64 `json:"impossible"` // whose size or alignment no allocator takes
+}
+
+// Make writes the plan of a recording to a file.
+func Make(ctx context.Context, r *recording.Reader, path string, o Options) (*Plan, error) {
+	if err := replayable(r); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	p := newPlanner(r, f, o)
+	err = p.read(ctx)
+	if err == nil {
+		err = p.finish()
+	}
+	if e := f.Close(); err == nil && e != nil {
+		err = fmt.Errorf("writing the plan: %w", e)
+	}
+	if err != nil {
+		os.Remove(path)
+		return nil, err
+	}
+	p.plan.Path = path
+	return &p.plan, nil
+}
+
+// replayable says why a recording cannot be replayed.
+func replayable(r *recording.Reader) error {
+	first, last := r.Cuts()
+	switch err := r.NeedEvents(); {
+	case err != nil:
+		return err
+	case r.Process().Sampling != event.Sampling{}:
+		return fmt.Errorf("%s: allocations were sampled: a replay needs all of them (heaptap run --mode exact)",
+			r.Name())
+	case r.Live():
+		return fmt.Errorf("%s: is still being recorded; it can be replayed when the run has ended", r.Name())
+	case !r.Complete():
+		return fmt.Errorf("%s: is incomplete, and a replay of a part would say nothing about the whole; "+
+			"heaptap repair makes a consistent recording of what is left", r.Name())
+	case r.Folded().Cut > 0:
+		return fmt.Errorf("%s: events before %.3f s were folded to save disk, and a replay needs all of them", r.Name(),
+			float64(r.Folded().Time)/1e9)
+	case first == last:
+		return fmt.Errorf("%s: has no events", r.Name())
+	}
+	return nil
+}
+
+type planner struct {
+	r       *recording.Reader
+	o       Options
+	file    planFile
+	plan    Plan
+	pool    slotPool
+	live    liveTable
+	sizes   []uint64 // of the block in each slot
+	threads []*stream
+	players []*stream // of the recorded threads
+	drop    []bool    // call stacks whose allocations are dropped
+	moving  map[uint32][]uint64
+
+	n         uint64 // operations
+	perEpoch  uint64
+	at        *stream // that has the latest operation
+	turns     uint32
+	liveBytes uint64
+	start     int64 // time of --from
+
+	measured bool // what comes before was not
+}
+
+func newPlanner(r *recording.Reader, f *os.File, o Options) *planner {
+	_, last := r.Cuts()
+	p := &planner{r: r, o: o, file: planFile{f: f, size: 64}, drop: dropped(r), moving: make(map[uint32][]uint64),
+		perEpoch: min(max((min(o.To, last)-o.From)/400, 64), WindowEvents/2)}
+	p.at = p.newStream(uint32(r.Process().PID))
+	return p
+}
+
+func (p *planner) newStream(tid uint32) *stream {
+	s := &stream{number: uint32(len(p.file.streams)), tid: tid, epoch: noEpoch, time: math.MinInt64}
+	p.file.streams = append(p.file.streams, s)
+	return s
+}
+
+// player returns the stream of a recorded thread. The first one is the main thread's.
+func (p *planner) player(thread uint32) *stream {
+	for int(thread) >= len(p.players) {
+		p.players = append(p.players, nil)
+	}
+	if s := p.players[thread]; s != nil {
+		return s
+	}
+	tid := uint32(0)
+	if list := p.r.Threads(); int(thread) < len(list) {
+		tid = list[thread].TID
+	}
+	s := p.file.streams[0]
+	switch others := len(p.file.streams) - 1; {
+	case tid == s.tid:
+	case p.o.Threads > 0 && others == p.o.Threads:
+		s = p.file.streams[1+int(thread)%others]
+	default:
+		s = p.newStream(tid)
+	}
+	p.players[thread] = s
+	return s
+}
+
+// mostThreads bounds the index of a thread, which a forged recording may choose.
+const mostThreads = 1 << 22
+
+// read turns the events into operations.
+func (p *planner) read(ctx context.Context) error {
+	first, last := p.r.Cuts()
+	to := min(p.o.To, last)
+	if p.o.From > first {
+		if err := p.before(ctx); err != nil {
+			return err
+		}
+	}
+	p.measured = true
+	return p.walk(ctx, max(p.o.From, first), to, func(n, ref uint64, e *event.Event) error {
+		if p.o.Progress != nil && n%(1<<20) == 0 {
+			p.o.Progress(n-p.o.From, to-p.o.From)
+		}
+		return p.event(e, ref)
+	})
+}
+
+// walk calls each with events, as long as there is no error.
+func (p *planner) walk(ctx context.Context, from, to uint64, each func(n, ref uint64, e *event.Event) error) error {
+	var failed error
+	seen := from
+	err := p.r.Walk(ctx, from, to, func(n, ref uint64, e *event.Event) bool {
+		if seen++; e.Thread >= mostThreads {
+			failed = fmt.Errorf("%s: event %d is of thread %d, which does not exist", p.r.Name(), n, e.Thread)
+		} else {
+			failed = each(n, ref, e)
+		}
+		return failed == nil
+	})
+	if err == nil && failed == nil && seen < to {
+		err = fmt.Errorf("%s: events are missing", p.r.Name())
+	}
+	return errors.Join(failed, err)
+}
+
+// before plans the allocation of what is live at --from, in the recorded order.
+func (p *planner) before(ctx context.Context) error {
+	type born struct {
+		event.Event
+		ref uint64
+	}
+	live := make(map[uint64]*born)
+	first, _ := p.r.Cuts()
+	if err := p.walk(ctx, first, p.o.From, func(_, ref uint64, e *event.Event) error {
+		switch e.Kind {
+		case event.Alloc:
+			live[ref] = &born{*e, ref}
+		case event.Free:
+			delete(live, e.Ref)
+		}
+		p.start = e.Time
+		return nil
+	}); err != nil {
+		return err
+	}
+	list := make([]*born, 0, len(live))
+	for _, b := range live {
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(a, b *born) int { return int(int64(a.ref - b.ref)) })
+	for _, b := range list {
+		b.Flags &^= event.Realloc
+		if b.Func == event.ReallocFunc || b.Func == event.Reallocarray {
+			b.Func = event.Malloc
+		}
+		b.Time = p.start
+		if err := p.event(&b.Event, b.ref); err != nil {
+			return err
+		}
+	}
+	// The threads that have played so far wait until all of this is done.
+	p.n = (p.n + p.perEpoch - 1) / p.perEpoch * p.perEpoch
+	epoch := uint32(p.n / p.perEpoch)
+	if p.o.Order == Total && p.turns > 0 {
+		if err := p.file.add(p.at, opPass, 0); err != nil {
+			return err
+		}
+	}
+	p.at = p.file.streams[0]
+	for _, s := range p.file.streams {
+		if s.epoch != noEpoch {
+			p.epochs(epoch)
+			if err := p.file.add(s, opEpoch, 0, s.epoch, noEpoch); err != nil {
+				return err
+			}
+		}
+		s.epoch = noEpoch
+		if s.number > 0 || epoch > 0 {
+			if err := p.file.add(s, opBegin, 0, epoch); err != nil {
+				return err
+			}
+		}
+	}
+	if p.o.Order == Total && p.turns > 0 { // as if the main thread had the latest operation
+		p.turns++
+		return p.file.add(p.at, opTurn, 0, p.turns-1)
+	}
+	return nil
+}
+
+// epochs makes sure that there are so many.
+func (p *planner) epochs(n uint32) {
+	for len(p.plan.Epochs) < int(n) {
+		p.plan.Epochs = append(p.plan.Epochs, Epoch{Time: p.start, Live: p.liveBytes})
+	}
+}
+
+// event plans what an event of a recording was.
+func (p *planner) event(e *event.Event, ref uint64) error {
+	d := &p.plan.Dropped
+	switch e.Kind {
+	case event.Alloc:
+		var old uint64
+		moves := false
+		if e.Flags&event.Realloc != 0 {
+			if list := p.moving[e.Thread]; len(list) > 0 {
+				old, moves = list[len(list)-1], true
+				p.moving[e.Thread] = list[:len(list)-1]
+			}
+		}
+		switch {
+		case e.Func.InPool() || e.Func >= event.PoolAlloc:
+			d.Pools++
+		case int(e.Stack) < len(p.drop) && p.drop[e.Stack]:
+			d.Threads++
+		case e.Size > 1<<47 || e.Align > 1<<40:
+			d.Impossible++
+		default:
+			return p.allocate(e, ref, old, moves)
+		}
+	case event.Free:
+		switch {
+		case e.Func >= event.PoolAlloc: // the block's memory goes on to be a pool's
+			d.Pools++
+		case e.Flags&event.Realloc != 0:
+			p.moving[e.Thread] = append(p.moving[e.Thread], e.Ref)
+		default:
+			return p.free(e.Thread, e.Time, e.Ref)
+		}
+	case event.Fail:
+		d.Failed++
+	case event.Map:
+		d.Mappings++
+	default:
+		d.Unmatched++
+	}
+	return nil
+}
+
+// enter plans what a stream has to do before its next operation.
+func (p *planner) enter(s *stream, time int64) error {
+	if s.ops == 0 && s.number > 0 {
+		// The thread that has the operation before this one starts the thread.
+		if err := p.file.add(p.at, opSpawn, s.number); err != nil {
+			return err
+		}
+	}
+	if p.o.Order == Total && (p.at != s || p.turns == 0) {
+		if p.turns > 0 {
+			if err := p.file.add(p.at, opPass, 0); err != nil {
+				return err
+			}
+		}
+		p.turns++
+		if err := p.file.add(s, opTurn, 0, p.turns-1); err != nil {
+			return err
+		}
+	}
+	epoch := uint32(p.n / p.perEpoch)
+	p.epochs(epoch + 1)
+	if s.epoch != epoch {
+		if err := p.file.add(s, opEpoch, 0, s.epoch, epoch); err != nil {
+			return err
+		}
+		s.epoch = epoch
+		p.plan.Epochs[epoch].threads++
+	}
+	if at := time - p.start; p.o.Timed && p.measured && (s.time == math.MinInt64 || at-s.time >= 1e6) {
+		if err := p.file.add(s, opTime, 0, uint32(at), uint32(at>>32)); err != nil {
+			return err
+		}
+		s.time = at
+	}
+	s.ops++
+	p.n++
+	p.at = s
+	return nil
+}
+
+// played counts an operation.
+func (p *planner) played(time int64) {
+	if p.measured {
+		p.plan.Calls++
+	} else {
+		p.plan.Before++
+	}
+	p.plan.Peak = max(p.plan.Peak, p.liveBytes)
+	e := &p.plan.Epochs[len(p.plan.Epochs)-1]
+	e.Time, e.sum, e.calls = time, e.sum+p.liveBytes, e.calls+1
+	e.Live = e.sum / e.calls
+}
+
+// take takes a slot for a stream's next block.
+func (p *planner) take(s *stream) (uint32, error) {
+	slot, check, ok := p.pool.take(&s.slots, p.n)
+	if !ok {
+		return 0, fmt.Errorf("%s: more than %d blocks are live at once, which is too many for a replay", p.r.Name(),
+			maxSlots)
+	}
+	if int(slot) == len(p.sizes) {
+		p.sizes = append(p.sizes, 0)
+	}
+	if check {
+		return slot, p.file.add(s, opWaitEmpty, slot)
+	}
+	return slot, nil
+}
+
+// release takes a block out of the table. filled is how often its slot was filled.
+func (p *planner) release(ref uint64) (at place, filled uint32, known bool) {
+	if at, known = p.live.take(ref); known {
+		filled = uint32(p.pool.filled[at.slot])
+		p.liveBytes -= p.sizes[at.slot]
+	}
+	return
+}
+
+// reuse lets the slot of a block that a stream has ended be used again.
+func (p *planner) reuse(s *stream, at place) {
+	p.pool.free(&p.file.streams[at.stream].slots, at.slot, at.stream != s.number, p.n)
+}
+
+func (p *planner) free(thread uint32, time int64, ref uint64) error {
+	at, filled, known := p.release(ref)
+	if !known {
+		p.plan.Dropped.UnseenThen++
+		return nil
+	}
+	s := p.player(thread)
+	err := p.enter(s, time)
+	switch {
+	case err != nil:
+	case at.stream == s.number:
+		err = p.file.add(s, opFree, at.slot)
+	default:
+		err = p.file.add(s, opFreeOfOther, at.slot, filled)
+	}
+	p.reuse(s, at)
+	p.played(time)
+	return err
+}
+
+// allocate plans an allocation, or a realloc of another block.
+func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
+	s := p.player(e.Thread)
+	if err := p.enter(s, e.Time); err != nil {
+		return err
+	}
+	var from place
+	var filled uint32
+	if moves {
+		if from, filled, moves = p.release(old); moves {
+			p.reuse(s, from)
+		}
+	}
+	slot, err := p.take(s)
+	if err != nil {
+		return err
+	}
+	p.live.put(ref, place{slot, s.number})
+	p.sizes[slot] = e.Size
+	p.liveBytes += e.Size
+	large := func(size uint64) error {
+		if size>>32 == 0 {
+			return nil
+		}
+		return p.file.add(s, opLarge, uint32(size>>32))
+	}
+	align, function := alignment(e)
+	switch {
+	case moves:
+		if err = large(e.Size); err != nil {
+			return err
+		}
+		if from.stream == s.number {
+			err = p.file.add(s, opRealloc, from.slot, slot, uint32(e.Size))
+		} else {
+			err = p.file.add(s, opReallocOfOther, from.slot, slot, uint32(e.Size), filled)
+		}
+	case e.Func == event.Calloc:
+		size, count := e.Size, uint64(1)
+		if e.Count > 0 && e.Count>>32 == 0 && e.Size%e.Count == 0 {
+			size, count = e.Size/e.Count, e.Count
+		}
+		if err = large(size); err == nil {
+			err = p.file.add(s, opCalloc, slot, uint32(size), uint32(count))
+		}
+	case align != 0:
+		if err = large(e.Size); err == nil {
+			err = p.file.add(s, opAligned, slot, uint32(e.Size), uint32(bits.TrailingZeros64(align))|function<<8)
+		}
+	default:
+		if err = large(e.Size); err == nil {
+			err = p.file.add(s, opMalloc, slot, uint32(e.Size))
+		}
+	}
+	p.played(e.Time)
+	return err
+}
+
+// alignment returns the alignment that an allocation asked for, and the function that asks for it; 0: none.
+func alignment(e *event.Event) (align uint64, function uint32) {
+	align = e.Align
+	switch e.Func {
+	case event.PosixMemalign:
+		function = funcPosixMemalign
+	case event.AlignedAlloc:
+		function = funcAlignedAlloc
+	case event.Valloc, event.Pvalloc:
+		if align == 0 {
+			align = 4096
+		}
+	}
+	if bits.OnesCount64(align) != 1 {
+		return 0, 0
+	}
+	return align, function
+}
+
+// finish ends the streams and completes the file.
+func (p *planner) finish() error {
+	for _, thread := range sortedKeys(p.moving) { // reallocs whose result was not recorded
+		for _, ref := range p.moving[thread] {
+			if err := p.free(thread, p.start, ref); err != nil {
+				return err
+			}
+		}
+	}
+	var counts []uint32
+	for _, s := range p.file.streams {
+		if s.epoch == noEpoch {
+			continue
+		}
+		if err := p.file.add(s, opEpoch, 0, s.epoch, noEpoch); err != nil {
+			return err
+		}
+	}
+	for _, e := range p.plan.Epochs {
+		counts = append(counts, e.threads)
+	}
+	if p.plan.Calls == 0 {
+		return fmt.Errorf("%s: nothing was allocated or freed in the range", p.r.Name())
+	}
+	window := uint32(0)
+	if p.o.Order == Window {
+		window = 1 // a thread enters an epoch when those before the last one have ended
+	}
+	p.plan.Threads, p.plan.Slots = len(p.file.streams), len(p.pool.filled)
+	p.plan.Last = p.liveBytes
+	err := p.file.finish(uint32(p.plan.Slots), window, counts)
+	p.plan.Bytes = p.file.size
+	return err
+}
+
+func sortedKeys[V any](m map[uint32]V) []uint32 {
+	keys := make([]uint32, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// makesThreads are functions below which memory for threads is allocated: the player's threads allocate theirs.
+var makesThreads = map[string]bool{
+	"pthread_create": true, "__pthread_create_2_1": true, "pthread_create@@GLIBC_2.34": true, "__tls_get_addr": true,
+	"_dl_allocate_tls": true, "_dl_allocate_tls_init": true, "_dl_resize_dtv": true, "allocate_dtv": true,
+	"tls_get_addr_tail": true, "_dl_update_slotinfo": true,
+}
+
+// dropped returns the call stacks below such functions. A thread's own call stacks do not have them: they begin in the
+// thread.
+func dropped(r *recording.Reader) []bool {
+	pcs := make(map[uint32]bool)
+	for pc := range r.PCs().All {
+		for _, f := range r.Frames(pc) {
+			if makesThreads[f.Function] {
+				pcs[pc] = true
+			}
+		}
+	}
+	nodes := r.Nodes()
+	last := uint32(0)
+	for id := range nodes.All {
+		last = max(last, id)
+	}
+	if len(pcs) == 0 || uint64(last) > 16*uint64(nodes.Len())+4096 {
+		return nil
+	}
+	const unknown, keep, drop = 0, 1, 2
+	state := make([]uint8, last+1)
+	var path []uint32
+	for id := range nodes.All {
+		path = path[:0]
+		found := uint8(keep)
+		for at := id; ; {
+			n, ok := nodes.Get(at)
+			if !ok || at == 0 || int(at) >= len(state) || len(path) > len(state) {
+				break
+			}
+			if state[at] != unknown {
+				found = state[at]
+				break
+			}
+			path = append(path, at)
+			if pcs[n.PC] {
+				found = drop
+				break
+			}
+			at = n.Parent
+		}
+		for _, at := range path {
+			state[at] = found
+		}
+	}
+	out := make([]bool, len(state))
+	for i, s := range state {
+		out[i] = s == drop
+	}
+	return out
+}

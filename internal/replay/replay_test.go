@@ -1,0 +1,354 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// program makes events of several threads that allocate, move and free blocks, of their own and of others.
+func program(seed uint64, threads, n int) []event.Event {
+	random := rand.New(rand.NewPCG(seed, 0))
+	type block struct {
+		ref, size uint64
+		thread    uint32
+	}
+	var list []event.Event
+	var live []block
+	allocs := uint64(0)
+	for i := range n {
+		at := int64(i) * 1000
+		thread := uint32(random.IntN(threads))
+		alloc := event.Event{Time: at, Ref: event.NoRef, Kind: event.Alloc, Thread: thread, Func: event.Malloc,
+			Size: uint64(random.IntN(2000))}
+		pick := 0
+		if len(live) > 0 {
+			pick = random.IntN(len(live))
+		}
+		switch what := random.IntN(10); {
+		case what < 4 || len(live) == 0:
+			switch random.IntN(4) {
+			case 0:
+				alloc.Func, alloc.Count = event.Calloc, 1+uint64(random.IntN(9))
+				alloc.Size = alloc.Count * uint64(random.IntN(100))
+			case 1:
+				alloc.Func, alloc.Align = event.PosixMemalign, 8<<random.IntN(10)
+			}
+			live = append(live, block{allocs, alloc.Size, thread})
+			list = append(list, alloc)
+			allocs++
+		default:
+			b := live[pick]
+			free := event.Event{Time: at, Kind: event.Free, Func: event.FreeFunc, Thread: thread, Ref: b.ref,
+				Size: b.size, BornBy: b.thread}
+			if what < 6 {
+				free.Flags, free.Func = event.Realloc, event.ReallocFunc
+				alloc.Flags, alloc.Func = event.Realloc, event.ReallocFunc
+				list = append(list, free, alloc)
+				live[pick] = block{allocs, alloc.Size, thread}
+				allocs++
+				break
+			}
+			list = append(list, free)
+			live[pick] = live[len(live)-1]
+			live = live[:len(live)-1]
+		}
+	}
+	return list
+}
+
+// record writes events into a recording.
+func record(t *testing.T, events []event.Event, threads int, p event.Process) *recording.Reader {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, p, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range threads {
+		w.Thread(uint32(i), event.Thread{TID: uint32(p.PID + i)})
+	}
+	if err := w.Events(events); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(recording.Ending{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func prepare(t *testing.T, events []event.Event, threads int, o Options) (*Plan, *Player) {
+	t.Helper()
+	dir := t.TempDir()
+	plan, err := Make(t.Context(), record(t, events, threads, event.Process{PID: 100}), filepath.Join(dir, "plan"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := NewPlayer(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, p
+}
+
+// TestPlay plays random programs: all calls are made, in each order and mode.
+func TestPlay(t *testing.T) {
+	for seed, order := range []Order{Window, Total, Free} {
+		t.Run(string(order), func(t *testing.T) {
+			t.Parallel()
+			plan, p := prepare(t, program(uint64(seed), 5, 20_000), 5, Options{Order: order, To: math.MaxUint64})
+			touches := []Touch{TouchNone, TouchFirst, TouchAll}
+			for i, m := range []mode{modeTime, modeLatency, modeMemory, modeCalls} {
+				for _, touch := range []Touch{touches[i%3], touches[(i+1)%3]} {
+					o, readings, err := p.play(t.Context(), plan, Allocator{Name: "glibc"}, m, touch)
+					if err != nil {
+						t.Fatalf("%s %s %s: %v", order, m, touch, err)
+					}
+					n, timed := uint64(0), uint64(0)
+					for i := range o.Calls {
+						n += o.Calls[i]
+						for class := range o.Times[i] {
+							for _, count := range o.Times[i][class].Buckets {
+								timed += count
+							}
+						}
+					}
+					switch {
+					case n != plan.Calls || n != 20_000, o.Progress != uint64(len(plan.Epochs)):
+						t.Errorf("%s %s: %d calls, %d epochs; planned: %d, %d", order, m, n, o.Progress, plan.Calls,
+							len(plan.Epochs))
+					case m == modeLatency && timed != n:
+						t.Errorf("%s: %d calls were timed, of %d", order, timed, n)
+					case m == modeCalls && o.SystemCalls[12] == 0:
+						t.Errorf("%s: brk was never called", order)
+					case m == modeMemory && readings[len(readings)-1].RSS == 0:
+						t.Errorf("%s: the resident set was not read", order)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSlots: the table is not much larger than the most blocks that are live at once, and a slot whose count is used up
+// is not used again.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	var list []event.Event
+	for i := range uint64(n) {
+		list = append(list,
+			event.Event{Time: int64(i), Ref: event.NoRef, Kind: event.Alloc, Func: event.Malloc, Size: 10},
+			event.Event{Time: int64(i), Kind: event.Free, Func: event.FreeFunc, Ref: i, Size: 10, Thread: uint32(i % 2),
+				Born: int64(i)})
+	}
+	plan, p := prepare(t, list, 2, Options{Order: Free, To: math.MaxUint64})
+	if plan.Slots > slotPatience+10 || plan.Slots < 4 || plan.Peak != 10 {
+		t.Errorf("%d slots, peak %d", plan.Slots, plan.Peak)
+	}
+	if o, _, err := p.play(t.Context(), plan, Allocator{Name: "glibc"}, modeTime, TouchNone); err != nil ||
+		o.Calls[callFreeOfOther] != n/2 {
+		t.Error(o, err)
+	}
+}
+
+func TestLiveTable(t *testing.T) {
+	var table liveTable
+	known := make(map[uint64]place)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		ref := random.Uint64N(3000)
+		if at, ok := known[ref]; ok {
+			if got, ok := table.take(ref); !ok || got != at {
+				t.Fatalf("block %d is at %v, %v; want %v", ref, got, ok, at)
+			}
+			delete(known, ref)
+		} else {
+			if _, ok := table.take(ref); ok {
+				t.Fatalf("block %d is not live", ref)
+			}
+			known[ref] = place{random.Uint32(), random.Uint32()}
+			table.put(ref, known[ref])
+		}
+	}
+}
+
+// TestDamagedPlans: the player checks what it reads. A plan that is not as heaptap wrote it may end it, or make it wait,
+// but it never reads or writes outside of its tables.
+func TestDamagedPlans(t *testing.T) {
+	t.Parallel()
+	plan, p := prepare(t, program(9, 3, 3000), 3, Options{Order: Window, To: math.MaxUint64})
+	good, err := os.ReadFile(plan.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	refused, waited := 0, 0
+	const tries = 150
+	for try := range tries {
+		b := bytes.Clone(good)
+		for range 1 + random.IntN(3) {
+			at := random.IntN(len(b))
+			if try%4 == 0 {
+				at = random.IntN(headBytes)
+			}
+			switch random.IntN(3) {
+			case 0:
+				b[at] ^= 1 << random.IntN(8)
+			case 1:
+				b[at] = byte(random.Uint32())
+			case 2:
+				if at &^= 3; at+4 <= len(b) {
+					binary.LittleEndian.PutUint32(b[at:], random.Uint32())
+				}
+			}
+		}
+		if try%10 == 9 {
+			b = b[:random.IntN(len(b))]
+		}
+		path := filepath.Join(t.TempDir(), "plan")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		damaged := *plan
+		damaged.Path = path
+		words, err := p.Once(&damaged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.WaitDelay = time.Second
+		err = cmd.Run()
+		late := ctx.Err() != nil
+		cancel()
+		var exit *exec.ExitError
+		switch {
+		case late:
+			waited++
+		case errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() &&
+			exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT: // glibc found that two threads freed a block
+			t.Errorf("try %d: %v", try, err)
+		case err != nil:
+			refused++
+		}
+	}
+	t.Logf("%d refused, %d waited forever", refused, waited)
+	if refused == 0 {
+		t.Error("no damaged plan was refused")
+	}
+}
+
+// TestRefusals: what cannot be replayed is refused in one line.
+func TestRefusals(t *testing.T) {
+	sampled := event.Process{PID: 1, Sampling: event.Sampling{Bytes: 1000}}
+	for _, c := range []struct {
+		events []event.Event
+		p      event.Process
+		want   string
+	}{
+		{program(1, 1, 100), sampled, "allocations were sampled"},
+		{nil, event.Process{PID: 1}, "no events"},
+	} {
+		_, err := Make(t.Context(), record(t, c.events, 1, c.p), filepath.Join(t.TempDir(), "plan"),
+			Options{Order: Window, To: math.MaxUint64})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	// One that was cut short.
+	r := record(t, program(1, 1, 100_000), 1, event.Process{PID: 1})
+	b := make([]byte, r.Size()*2/3)
+	if _, err := r.Content().ReadAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	cut, err := recording.NewReader(bytes.NewReader(b), int64(len(b)), "cut.htap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(t.Context(), cut, filepath.Join(t.TempDir(), "plan"), Options{Order: Window,
+		To: math.MaxUint64}); err == nil || !strings.Contains(err.Error(), "heaptap repair") {
+		t.Error(err)
+	}
+}
+
+func TestParseAllocator(t *testing.T) {
+	for written, want := range map[string][]string{
+		"glibc":                    nil,
+		"glibc:MALLOC_ARENA_MAX=2": {"MALLOC_ARENA_MAX=2"},
+		"glibc:GLIBC_TUNABLES=glibc.malloc.tcache_count=0:A=b": {"GLIBC_TUNABLES=glibc.malloc.tcache_count=0", "A=b"},
+		"glibc:MALLOC_CONF=narenas:4,dirty_decay_ms:0":         {"MALLOC_CONF=narenas:4,dirty_decay_ms:0"},
+	} {
+		a, err := ParseAllocator(written)
+		if err != nil || strings.Join(a.Options, "|") != strings.Join(want, "|") || a.Name != written {
+			t.Errorf("%s: %+v, %v", written, a, err)
+		}
+	}
+	for _, written := range []string{"nomalloc", "./none.so", "glibc:LD_PRELOAD=x", "", "glibc:"} {
+		if a, err := ParseAllocator(written); err == nil {
+			t.Errorf("%q: %+v", written, a)
+		}
+	}
+}
+
+func TestSplitAllocators(t *testing.T) {
+	for written, want := range map[string]string{
+		"glibc,jemalloc":              "glibc|jemalloc",
+		"glibc, ./a.so,/b/c.so:A=1,2": "glibc|./a.so|/b/c.so:A=1,2",
+		"jemalloc:MALLOC_CONF=narenas:4,dirty_decay_ms:0,glibc": "jemalloc:MALLOC_CONF=narenas:4,dirty_decay_ms:0|glibc",
+		"glibc,banana": "glibc|banana",
+		"":             "",
+	} {
+		if got := strings.Join(SplitAllocators(written), "|"); got != want {
+			t.Errorf("%q: %q, want %q", written, got, want)
+		}
+	}
+}
+
+// TestQuantile: values between the steps of a coarse clock are interpolated.
+func TestQuantile(t *testing.T) {
+	var counts [buckets]float64
+	counts[10], counts[14] = 50, 50
+	for share, want := range map[float64]float64{0.1: 10, 0.25: 10, 0.5: 12, 0.75: 14, 1: 14} {
+		if got := quantile(&counts, share); got != want {
+			t.Errorf("%v: %v, want %v", share, got, want)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	row := func(name string, rss, cpu, p99 float64) *Row {
+		s := func(v float64) Spread { return Spread{v, v, v} }
+		return &Row{Allocator: Allocator{Name: name}, CPU: s(cpu), Latency: Latency{P99: p99},
+			First: &Resident{Peak: s(rss)}}
+	}
+	base := row("glibc", 100, 100, 100)
+	for want, rows := range map[string][]*Row{
+		"none needs clearly less memory or time than glibc":                          {base, row("a", 97, 103, 90), row("b", 50, 160, 100)},
+		"mimalloc: 31 % less peak RSS, 1 % more CPU time, p99 2 % slower than glibc": {base, row("mimalloc", 69, 101, 102)},
+		"b: 0 % more peak RSS, 50 % less CPU time, p99 50 % faster than glibc":       {base, row("a", 69, 101, 102), row("b", 100, 50, 50)},
+		"": {base},
+	} {
+		if got := verdict(rows); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
