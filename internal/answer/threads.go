@@ -2,18 +2,29 @@ package answer
 
 import "github.com/heaptap/heaptap/internal/query"
 
-// Crossing is what one thread allocated and another one freed.
+// mostCrossed is how many threads have cells of their own, on each side.
+const mostCrossed = 64
+
+// Crossing is what one thread allocated and another one freed. Several threads are those without crossings of their own.
 type Crossing struct {
-	Allocated Thread  `json:"allocated_by"`
-	Freed     *Thread `json:"freed_by"` // null: nobody that was seen
-	Blocks    uint64  `json:"blocks"`
-	Bytes     uint64  `json:"bytes"`
+	Allocated     *Thread `json:"allocated_by"` // null: several threads
+	Freed         *Thread `json:"freed_by"`     // null: nobody that was seen, or several threads
+	FreedByOthers bool    `json:"freed_by_others,omitempty"`
+	Blocks        uint64  `json:"blocks"`
+	Bytes         uint64  `json:"bytes"`
+}
+
+// Freed is what a thread freed, whoever had allocated it.
+type Freed struct {
+	Blocks uint64 `json:"blocks"`
+	Bytes  uint64 `json:"bytes"`
 }
 
 // Threads is what each thread did.
 type Threads struct {
 	Head
 	Rows        []Row         `json:"rows"`
+	Freed       []Freed       `json:"freed"` // by the thread of each row
 	More        int           `json:"more"`
 	Calls       []Row         `json:"calls"`
 	Matrix      []Crossing    `json:"matrix"`
@@ -31,16 +42,26 @@ func NewThreads(s *query.Source, t *query.ThreadTables, page Page) *Threads {
 		}
 		return out, more
 	}
-	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{},
+	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, Freed: []Freed{},
 		Counts: newCounts(s.Profile.Counts)}
 	j.StackMemory, j.Frames = newStackMemory(s)
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
-	for _, c := range t.Matrix.Cells {
-		x := Crossing{Allocated: NewThread(s, c.Allocated), Blocks: c.Blocks, Bytes: c.Bytes}
+	for i := range j.Rows {
+		freed := t.Freed[t.Threads.Rows[max(page.Skip, 0)+i].Thread]
+		j.Freed = append(j.Freed, Freed{freed.Count, freed.Bytes})
+	}
+	thread := func(i uint32) *Thread {
+		if i == query.OtherThreads {
+			return nil
+		}
+		id := NewThread(s, i)
+		return &id
+	}
+	for _, c := range t.Matrix.Capped(mostCrossed) {
+		x := Crossing{Allocated: thread(c.Allocated), Blocks: c.Blocks, Bytes: c.Bytes}
 		if !c.Unseen {
-			id := NewThread(s, c.Freed)
-			x.Freed = &id
+			x.Freed, x.FreedByOthers = thread(c.Freed), c.Freed == query.OtherThreads
 		}
 		j.Matrix = append(j.Matrix, x)
 	}

@@ -103,26 +103,36 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 // ErrNotAtOnce says that only the events answer a question.
 var ErrNotAtOnce = errors.New("the run's statistics do not answer this, only its events do")
 
+// newAtOnce returns the question about the sums of the whole run, which must have a Spread; else, ErrNotAtOnce. It
+// changes the query.
+func newAtOnce(ctx context.Context, s *Source, q *Query) (*ask, error) {
+	q.By, q.Rough = ByFunction, 0
+	a, err := newAsk(ctx, s, q)
+	if err != nil {
+		return nil, err
+	}
+	whole := a.Plan == FromTally && len(q.Modules)+len(q.Focus)+len(q.Ignore) == 0
+	if !whole || s.sum.Spread == nil || s.sum.Totals.Samples > 0 {
+		return nil, ErrNotAtOnce
+	}
+	return a, nil
+}
+
 // Classify answers with the sizes and lifetimes of Distribute alone, at once: from the run's statistics. All other
 // fields are empty, and of lifetimes, the shortest and the longest one are not known. The error is ErrNotAtOnce if the
 // question is about a part of the run, or if the recording has no such statistics: samples, and what older versions
 // recorded.
 func Classify(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	one := *q
-	one.By, one.Metrics, one.Rough = ByFunction, []Metric{Bytes}, 0
-	a, err := newAsk(ctx, s, &one)
+	one.Metrics = []Metric{Bytes}
+	a, err := newAtOnce(ctx, s, &one)
 	if err != nil {
 		return nil, err
-	}
-	spread := s.sum.Spread
-	whole := a.Plan == FromTally && len(q.Modules)+len(q.Focus)+len(q.Ignore) == 0
-	if !whole || spread == nil || s.sum.Totals.Samples > 0 {
-		return nil, ErrNotAtOnce
 	}
 	if _, err := a.collect(); err != nil {
 		return nil, err
 	}
-	t := &s.sum.Totals
+	t, spread := &s.sum.Totals, s.sum.Spread
 	h := &Histogram{Answer: a.Answer, NeverFreed: Bucket{t.LeakedBlocks(), t.LeakedBytes()}, Others: t.Allocations}
 	for class := range Classes {
 		h.Sizes[class] = Bucket(spread.Sizes[class])

@@ -3,6 +3,8 @@ package query
 import (
 	"cmp"
 	"context"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -15,8 +17,11 @@ type Matrix struct {
 	Cells []Crossing // most blocks first
 }
 
+// OtherThreads is in place of the index of a thread: those that have no cells of their own, together.
+const OtherThreads = math.MaxUint32
+
 // Crossing counts the blocks that one thread allocated and one freed, within the range. Threads are indexes into the
-// recording's threads.
+// recording's threads, or OtherThreads.
 type Crossing struct {
 	Allocated, Freed uint32
 	Unseen           bool // nobody saw these blocks end: Freed is not set
@@ -113,9 +118,53 @@ func (c *crossings) add(x Crossing) {
 
 func (c *crossings) matrix() *Matrix {
 	c.a.Total.Add(&c.total)
-	slices.SortFunc(c.list, func(a, b Crossing) int {
+	sortCrossings(c.list)
+	return &Matrix{Answer: c.a.Answer, Cells: c.list}
+}
+
+func sortCrossings(list []Crossing) {
+	slices.SortFunc(list, func(a, b Crossing) int {
 		return cmp.Or(cmp.Compare(b.Blocks, a.Blocks), cmp.Compare(a.Allocated, b.Allocated),
 			cmp.Compare(a.Freed, b.Freed))
 	})
-	return &Matrix{Answer: c.a.Answer, Cells: c.list}
+}
+
+// Capped returns the cells if at most so many threads have cells of their own on each side: those that allocated most
+// bytes of what was freed, and those that freed most. All others are one.
+func (m *Matrix) Capped(most int) []Crossing {
+	by, freed := make(map[uint32]uint64), make(map[uint32]uint64)
+	for _, c := range m.Cells {
+		by[c.Allocated] += c.Bytes
+		if !c.Unseen {
+			freed[c.Freed] += c.Bytes
+		}
+	}
+	if len(by) <= most && len(freed) <= most {
+		return m.Cells
+	}
+	by, freed = busiest(by, most), busiest(freed, most)
+	sums := &crossings{}
+	for _, c := range m.Cells {
+		if _, ok := by[c.Allocated]; !ok {
+			c.Allocated = OtherThreads
+		}
+		if _, ok := freed[c.Freed]; !ok && !c.Unseen {
+			c.Freed = OtherThreads
+		}
+		sums.add(c)
+	}
+	sortCrossings(sums.list)
+	return sums.list
+}
+
+// busiest returns the threads with most bytes, besides OtherThreads.
+func busiest(bytes map[uint32]uint64, most int) map[uint32]uint64 {
+	threads := slices.Collect(maps.Keys(bytes))
+	slices.SortFunc(threads, func(a, b uint32) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b)) })
+	threads = slices.DeleteFunc(threads, func(t uint32) bool { return t == OtherThreads })
+	found := make(map[uint32]uint64)
+	for _, t := range threads[:min(most, len(threads))] {
+		found[t] = bytes[t]
+	}
+	return found
 }

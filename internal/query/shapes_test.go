@@ -197,6 +197,132 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// TestSumThreads: the statistics of a run and its events say the same of threads; of a part of it, there are none.
+func TestSumThreads(t *testing.T) {
+	t.Parallel()
+	metrics := []Metric{Allocations, Bytes, Live, Temporary}
+	byThread := func(rows []Row) map[uint32][4]uint64 {
+		m := make(map[uint32][4]uint64)
+		for _, r := range rows {
+			v := &r.Total
+			m[r.Thread] = [4]uint64{v.Allocations, v.Bytes, v.LiveBytes, v.Temporary}
+		}
+		return m
+	}
+	for seed := range uint64(40) {
+		s, events := random(t, seed, []int{0, 1, 60, 300}[seed%4])
+		got, err := SumThreads(t.Context(), s, &Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Threads(t.Context(), s, &Query{Metrics: metrics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(byThread(want.Threads.Rows), byThread(got.Threads.Rows)); d != "" {
+			t.Errorf("program %d: threads (-events +statistics): %s", seed, d)
+		}
+		if d := cmp.Diff(want.Matrix.Cells, got.Matrix.Cells); d != "" || got.Threads.Plan != FromTally {
+			t.Errorf("program %d: matrix from the %v (-events +statistics): %s", seed, got.Threads.Plan, d)
+		}
+		if d := cmp.Diff(want.Freed, got.Freed); d != "" {
+			t.Errorf("program %d: freed (-events +statistics): %s", seed, d)
+		}
+		for _, q := range []*Query{{Range: &Range{0, uint64(len(events)) / 2}}, {Threads: []uint32{0}},
+			{Ignore: []*regexp.Regexp{regexp.MustCompile(".")}}, {FreedBy: []uint32{1}}} {
+			if a, err := SumThreads(t.Context(), s, q); !errors.Is(err, ErrNotAtOnce) && len(events) > 1 {
+				t.Errorf("program %d, %+v: %v, %v", seed, q, a, err)
+			}
+		}
+	}
+}
+
+// TestManyThreads: of more than 64 threads, the statistics tell 63 apart, and an answer the 64 that count most.
+func TestManyThreads(t *testing.T) {
+	t.Parallel()
+	for _, threads := range []int{63, 64, 65, 150} {
+		rng := rand.New(rand.NewPCG(uint64(threads), 1))
+		r := newRecorder(t)
+		frames := r.code()
+		r.w.Node(1, event.Node{PC: 0})
+		list := make([]uint32, threads)
+		for i := range list {
+			list[i] = r.thread(0)
+			r.alloc(list[i], 1, 1, event.Malloc, 0)
+		}
+		for range 3000 {
+			r.now += 100
+			ref := r.alloc(list[rng.IntN(threads)], 1, uint64(rng.IntN(100)), event.Malloc, 0)
+			if rng.IntN(4) > 0 {
+				r.free(list[rng.IntN(threads)], ref, event.FreeFunc, 0)
+			}
+		}
+		s := r.source(frames)
+		got, err := SumThreads(t.Context(), s, &Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Threads(t.Context(), s, &Query{Metrics: got.Threads.Metrics})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := threads <= 64
+		if slices.Contains(got.Threads.Metrics, Live) != told {
+			t.Errorf("%d threads: metrics %v", threads, got.Threads.Metrics)
+		}
+		if d := cmp.Diff(want.Freed, got.Freed); d != "" || len(got.Threads.Rows) != threads {
+			t.Errorf("%d threads: freed (-events +statistics): %s", threads, d)
+		}
+		sums := &crossings{}
+		for _, c := range want.Matrix.Cells {
+			if c.Allocated >= 63 && !told {
+				c.Allocated = OtherThreads
+			}
+			if c.Freed >= 63 && !told {
+				c.Freed = OtherThreads
+			}
+			sums.add(c)
+		}
+		sortCrossings(sums.list)
+		if d := cmp.Diff(sums.list, got.Matrix.Cells); d != "" {
+			t.Errorf("%d threads: matrix (-events +statistics): %s", threads, d)
+		}
+		checkCapped(t, want.Matrix, min(threads, 64))
+		checkCapped(t, got.Matrix, min(threads, 64))
+	}
+}
+
+// checkCapped: a capped matrix has the same sums, so many threads on each side, and the others as one.
+func checkCapped(t *testing.T, m *Matrix, most int) {
+	t.Helper()
+	var by, freed = make(map[uint32]uint64), make(map[uint32]uint64)
+	for _, c := range m.Cells {
+		by[c.Allocated] += c.Bytes
+		freed[c.Freed] += c.Bytes
+	}
+	all, seen := uint64(0), make(map[[2]uint32]bool)
+	capped := make(map[uint32]uint64)
+	for _, c := range m.Capped(most) {
+		all += c.Blocks
+		capped[c.Allocated] += c.Bytes
+		if key := [2]uint32{c.Allocated, c.Freed}; seen[key] {
+			t.Errorf("twice: %+v", c)
+		} else {
+			seen[key] = true
+		}
+	}
+	if all != m.Total.Deallocations || len(capped) > most+1 {
+		t.Errorf("%d blocks by %d threads, want %d by %d", all, len(capped), m.Total.Deallocations, most)
+	}
+	for thread, bytes := range by {
+		if of, ok := capped[thread]; ok && thread != OtherThreads && of != bytes {
+			t.Errorf("thread %d: %d bytes, want %d", thread, of, bytes)
+		} else if !ok && len(capped) <= most {
+			t.Errorf("thread %d is one of the others, which are not there", thread)
+		}
+	}
+}
+
 func TestDistributeAndCross(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
