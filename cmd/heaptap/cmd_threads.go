@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,30 +14,57 @@ import (
 )
 
 func newThreadsCommand() *cobra.Command {
+	parts, known := view.ThreadParts, append([]string{view.ThreadsTotals}, view.ThreadParts...)
 	cmd := &cobra.Command{
 		Args:  oneRun,
 		Use:   "threads [flags] [RUN]",
 		Short: "Show what each thread allocated, and who freed it",
 		Long: `Threads prints a line for each thread: how often it allocated and how much, how much of that is live
 at the end of the range and was at most at any moment, and how deep its call stacks were; the same
-by the function that was called; and which threads freed what other threads had allocated.`,
+by the function that was called; and which threads freed what other threads had allocated.
+
+The parts totals (threads, without the peaks and depths) and matrix of a whole run come from its
+statistics, at once: threads --show totals,matrix. Of more than 64 threads, some are summed there.`,
 		Example: `  heaptap threads server.4711.htap
+  heaptap threads --show totals,matrix server.4711.htap
   heaptap threads --focus cache --from 50% server.4711.htap`,
 	}
 	q := newQuestion(cmd, 20)
+	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`; also "+view.ThreadsTotals)
+	complete(cmd, "show", known)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, p := range parts {
+			if !slices.Contains(known, p) {
+				return unknownWord(cmd, "show", p, known)
+			}
+		}
 		return q.ask(cmd, args, func(w io.Writer, s *query.Source, about *query.Query, o view.QueryOptions) error {
 			about.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary,
 				query.Depth}
-			t, err := query.Threads(cmd.Context(), s, about)
+			t, err := threads(cmd.Context(), s, about, !q.json && !needEvents(parts))
 			if err != nil {
 				return err
 			}
 			if q.json {
 				return answer.Write(w, answer.NewThreads(s, t, o.Page))
 			}
-			return view.Threads(w, s, t, o)
+			return view.Threads(w, s, t, parts, o)
 		})
 	}
 	return cmd
+}
+
+// threads answers at once, if only sums of the whole run are wanted.
+func threads(ctx context.Context, s *query.Source, q *query.Query, sums bool) (*query.ThreadTables, error) {
+	if sums {
+		if t, err := query.SumThreads(ctx, s, q); !errors.Is(err, query.ErrNotAtOnce) {
+			return t, err
+		}
+	}
+	return query.Threads(ctx, s, q)
+}
+
+// needEvents reports whether one of the parts of what threads did is not in the statistics of the run.
+func needEvents(parts []string) bool {
+	return slices.Contains(parts, view.ThreadsAll) || slices.Contains(parts, view.ThreadsCalls)
 }

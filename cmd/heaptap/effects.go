@@ -79,6 +79,7 @@ var effects = map[string][]effect{
 		without("list"), "with --list: no recording is asked"}},
 	"mismatches": {framesEffect},
 	"hist":       {{[]string{"show", "by"}, without("json"), "with --json, which has all parts and tables"}},
+	"threads":    {{[]string{"show"}, without("json"), "with --json, which has all parts"}},
 	"regions": {
 		{[]string{"sort", "limit", "skip"}, without("trace"), "with --trace, which has all regions in order"},
 	},

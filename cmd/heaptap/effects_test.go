@@ -87,6 +87,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"hist --json --show exact --heat time f", "--show has no effect with --json",
 			"hist --show exact --heat time f"},
 		{"hist --json --by pairs f", "--by has no effect with --json", "hist --json f"},
+		{"threads --json --show totals f", "--show has no effect with --json", "threads --show totals f"},
 		{"regions --trace --sort highest f", "--sort has no effect with --trace", "regions --sort highest f"},
 		{"regions --trace --limit 3 f", "--limit has no effect with --trace", "regions --trace f"},
 		{"agent --install d --output x", "--output has no effect with --install", "agent --install d"},

@@ -57,7 +57,7 @@ var extremeCommands = map[string][]string{
 	"scrub":      {"--functions -o OUT FILE"},
 	"serve":      nil, // as open
 	"source":     {"FILE", "--json FILE", "--from 50% FILE"},
-	"threads":    {"FILE", "--json FILE", "--from peak FILE"},
+	"threads":    {"FILE", "--json FILE", "--from peak FILE", "--show totals,matrix FILE"},
 	"timeline":   {"FILE", "--json FILE", "--csv --steps 7 FILE", "--top 3 --fold FILE", "--from 50% --json FILE"},
 	"sql": {"FILE --query totals", "--json FILE --query functions", "--csv --query sizes --limit 5 FILE",
 		"--from 50% --query peak FILE"},

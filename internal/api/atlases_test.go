@@ -56,6 +56,36 @@ func TestAtlas(t *testing.T) {
 	}
 }
 
+// TestAtOnce: what the statistics of the whole run answer, they do at once; of a part of it, or of sums, nothing.
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	paths := apitest.Recordings(t)
+	a := newAPI(t, paths[1], paths[4])
+	defer a.Close()
+	for _, c := range []struct {
+		set      int
+		question string
+		status   int
+		part     string
+	}{
+		{0, "hist?rough=pixel", 200, `"plan":"tally"`},
+		{0, "threads?rough=pixel", 200, `"plan":"tally"`},
+		{0, "threads", 200, `"plan":"events"`},
+		{0, "threads?rough=pixel&from=13%25", 409, "not-at-once"},
+		{0, "threads?rough=pixel&size=1..", 409, "not-at-once"},
+		{0, "threads?rough=pixel&focus=load", 409, "not-at-once"},
+		{1, "threads?rough=pixel", 409, "not-at-once"},
+		{1, "hist?rough=pixel", 409, "not-at-once"},
+	} {
+		w := httptest.NewRecorder()
+		at := "/api/v1/r/" + a.shelf.sets[c.set].entries[0].id + "/" + c.question
+		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, at, nil))
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.part) {
+			t.Errorf("%s: %d %.300s; want %d ... %s ...", c.question, w.Code, w.Body, c.status, c.part)
+		}
+	}
+}
+
 // TestClosedMeanwhile: a recording that was closed gets no atlas.
 func TestClosedMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -128,13 +128,17 @@ var Questions = []Question{
 			}
 			return answer.NewHist(c.s, h, c.heat, c.Page), nil
 		}},
-	{Name: "threads", Text: "what each thread allocated, and who freed it", Command: "threads",
-		Parameters: with(filters, paged...), Answers: answers[answer.Threads](),
+	{Name: "threads", Text: "what each thread allocated, and who freed it; with rough, of the whole run, at once",
+		Command: "threads", Parameters: with(filters, "rough", "skip", "limit"), Answers: answers[answer.Threads](),
 		preset: func(a *asked) { a.Limit = 20 },
 		ask: func(ctx context.Context, c *call, q *query.Query) (any, error) {
 			q.Metrics = []query.Metric{query.Allocations, query.Bytes, query.Live, query.OwnPeak, query.Temporary,
 				query.Depth}
-			t, err := query.Threads(ctx, c.s, q)
+			ask := query.Threads
+			if c.rough != "" {
+				ask = query.SumThreads
+			}
+			t, err := ask(ctx, c.s, q)
 			if err != nil {
 				return nil, err
 			}

@@ -129,6 +129,19 @@ func sortCrossings(list []Crossing) {
 	})
 }
 
+// Freed returns what each thread freed, whoever had allocated it.
+func (m *Matrix) Freed() map[uint32]Bucket {
+	freed := make(map[uint32]Bucket)
+	for _, c := range m.Cells {
+		if !c.Unseen {
+			b := freed[c.Freed]
+			b.add(Bucket{c.Blocks, c.Bytes})
+			freed[c.Freed] = b
+		}
+	}
+	return freed
+}
+
 // Capped returns the cells if at most so many threads have cells of their own on each side: those that allocated most
 // bytes of what was freed, and those that freed most. All others are one.
 func (m *Matrix) Capped(most int) []Crossing {

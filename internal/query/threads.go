@@ -39,14 +39,8 @@ func Threads(ctx context.Context, s *Source, q *Query) (*ThreadTables, error) {
 		return nil, err
 	}
 	threads.Missing, matrix.a.Missing = calls.Missing, calls.Missing
-	t := &ThreadTables{Matrix: matrix.matrix(), Freed: make(map[uint32]Bucket)}
-	for _, c := range t.Matrix.Cells {
-		if !c.Unseen {
-			b := t.Freed[c.Freed]
-			b.add(Bucket{c.Blocks, c.Bytes})
-			t.Freed[c.Freed] = b
-		}
-	}
+	t := &ThreadTables{Matrix: matrix.matrix()}
+	t.Freed = t.Matrix.Freed()
 	if t.Threads, err = threads.table(); err == nil {
 		t.Calls, err = calls.table()
 	}

@@ -142,13 +142,15 @@ func (r *renderer) timedRows(c *event.Counts, list []event.Count, by string, nam
 	return true
 }
 
+// timed reports whether there is something in allocatorTime.
+func (a *answerText) timed() bool {
+	c := a.p.Counts
+	return c != nil && slices.ContainsFunc(c.Rows, func(n event.Count) bool { return n.Timed > 0 })
+}
+
 // allocatorTime writes how long calls took, for the page on threads.
 func (a *answerText) allocatorTime() {
 	c := a.p.Counts
-	if c == nil || !slices.ContainsFunc(c.Rows, func(n event.Count) bool { return n.Timed > 0 }) {
-		return
-	}
-	a.printf("\n")
 	a.timedRows(c, c.By(event.OfThread), "thread", threadCounted, a.Limit)
 	a.printf("\n")
 	a.timedRows(c, c.By(event.OfFunc), "function", countedBy, a.Limit)

@@ -44,10 +44,7 @@ func (r *report) stackLine() {
 // stackMemory writes a table of the threads' stacks, and where the deepest ones were.
 func (a *answerText) stackMemory() {
 	list, left := answer.Cut(a.Page, a.p.StackMemory)
-	if len(list) == 0 {
-		return
-	}
-	a.printf("\n%s  %s\n", a.title("STACK MEMORY"),
+	a.printf("%s  %s\n", a.title("STACK MEMORY"),
 		a.faint("in use at events; touched by any call; that the stack may take"))
 	width := len("thread")
 	for i := range list {

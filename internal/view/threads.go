@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/funcname"
@@ -10,29 +11,74 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Threads writes what each thread allocated, which threads freed it, and which functions were called.
-func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, o QueryOptions) error {
+// Parts of what threads did.
+const (
+	ThreadsAll    = "threads" // with own peaks and depths, which only events have
+	ThreadsTotals = "totals"
+	ThreadsCalls  = "calls"
+	ThreadsMatrix = "matrix"
+	ThreadsTime   = "time"
+	ThreadsStacks = "stacks"
+)
+
+// ThreadParts are all parts but the totals, which are in the first one, in the order of the output.
+var ThreadParts = []string{ThreadsAll, ThreadsCalls, ThreadsMatrix, ThreadsTime, ThreadsStacks}
+
+// Threads writes what each thread allocated, which threads freed it, and which functions were called: these parts.
+func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, parts []string, o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
 	if len(t.Threads.Rows) == 0 {
 		if !a.countedThreads() {
 			a.printf("  nothing was counted\n")
 		}
-		a.allocatorTime()
+		if slices.Contains(parts, ThreadsTime) && a.timed() {
+			a.printf("\n")
+			a.allocatorTime()
+		}
 		return a.Flush()
 	}
-	a.printf("%s\n", a.title("THREADS"))
-	left := a.plain(t.Threads)
-	a.more(left)
-	a.printf("\n%s\n", a.title("ALLOCATED THROUGH"))
-	a.plain(t.Calls)
-	if len(t.Matrix.Cells) > 0 {
-		a.printf("\n%s\n", a.title("ALLOCATED BY, FREED BY"))
-		a.matrix(t.Matrix)
+	first := true
+	section := func(title string) {
+		if !first {
+			a.printf("\n")
+		}
+		if first = false; title != "" {
+			a.printf("%s\n", a.title(title))
+		}
 	}
-	a.allocatorTime()
-	a.stackMemory()
+	for _, part := range parts {
+		switch {
+		case part == ThreadsAll:
+			section("THREADS")
+			a.more(a.plain(t.Threads))
+		case part == ThreadsTotals:
+			section("THREADS")
+			a.more(a.plain(totalsOf(t.Threads)))
+		case part == ThreadsCalls:
+			section("ALLOCATED THROUGH")
+			a.plain(t.Calls)
+		case part == ThreadsMatrix && len(t.Matrix.Cells) > 0:
+			section("ALLOCATED BY, FREED BY")
+			a.matrix(t.Matrix)
+		case part == ThreadsTime && a.timed():
+			section("")
+			a.allocatorTime()
+		case part == ThreadsStacks && len(a.p.StackMemory) > 0:
+			section("")
+			a.stackMemory()
+		}
+	}
 	return a.Flush()
+}
+
+// totalsOf leaves out what only events have.
+func totalsOf(t *query.Table) *query.Table {
+	some := *t
+	some.Metrics = slices.DeleteFunc(slices.Clone(t.Metrics), func(m query.Metric) bool {
+		return m == query.OwnPeak || m == query.Depth
+	})
+	return &some
 }
 
 // plain writes a table with a column for each metric.
@@ -55,23 +101,31 @@ func (a *answerText) matrix(m *query.Matrix) {
 	cells, left := answer.Cut(a.Page, m.Cells)
 	width := len("allocated by")
 	for _, c := range cells {
-		width = min(max(width, runes(threadName(a.s, c.Allocated))), 30)
+		width = min(max(width, runes(threadOrOthers(a.s, c.Allocated))), 30)
 	}
 	a.printf("%s\n", a.faint(fmt.Sprintf("  %8s %8s %9s  %s  %s", "blocks", "share", "bytes",
 		padRight("allocated by", width), "freed by")))
 	for _, c := range cells {
 		by := "nobody that was seen"
 		if !c.Unseen {
-			by = funcname.Middle(threadName(a.s, c.Freed), 30)
-			if c.Freed == c.Allocated {
+			by = funcname.Middle(threadOrOthers(a.s, c.Freed), 30)
+			if c.Freed == c.Allocated && c.Freed != query.OtherThreads {
 				by = a.faint("itself")
 			}
 		}
 		a.printf("  %s %s %s  %s  %s\n", a.bold(padLeft(a.short(c.Blocks), 8)),
 			padLeft(humanize.Percent(c.Blocks, m.Total.Deallocations), 8), padLeft(a.size(c.Bytes), 9),
-			padRight(funcname.Middle(threadName(a.s, c.Allocated), width), width), by)
+			padRight(funcname.Middle(threadOrOthers(a.s, c.Allocated), width), width), by)
 	}
 	if left > 0 {
 		a.more(left)
 	}
+}
+
+// threadOrOthers names a side of a matrix.
+func threadOrOthers(s *query.Source, i uint32) string {
+	if i == query.OtherThreads {
+		return "other threads"
+	}
+	return threadName(s, i)
 }

@@ -324,10 +324,7 @@ type answer struct {
 		Thread       thread
 		Call         string
 	}
-	Matrix []struct {
-		Freed *thread `json:"freed_by"`
-		Bytes float64
-	}
+	Freed []struct{ Bytes float64 }
 }
 
 // bucket is a class of sizes or lifetimes, or a size.
@@ -731,12 +728,6 @@ func checkThreads(t *testing.T, c commands, v view) {
 		return
 	}
 	kit.Same(t, "all", exact(t, v.Count), a.Total["bytes"])
-	freed := map[string]float64{}
-	for _, x := range a.Matrix {
-		if x.Freed != nil {
-			freed[x.Freed.String()] += x.Bytes
-		}
-	}
 	metrics := map[string]string{"allocated": "bytes", "blocks": "allocations", "live": "live", "own": "own-peak",
 		"temporary": "temporary", "depth": "depth"}
 	kit.Same(t, "rows", len(v.Rows), len(a.Rows))
@@ -755,7 +746,7 @@ func checkThreads(t *testing.T, c commands, v view) {
 			case ok:
 				kit.Same(t, shown.Name+": "+column, exact(t, text), a.Rows[i].Total[metric])
 			case first(column) == "freed":
-				kit.Same(t, shown.Name+": "+column, exact(t, text), freed[shown.Name])
+				kit.Same(t, shown.Name+": "+column, exact(t, text), a.Freed[i].Bytes)
 			}
 		}
 	}

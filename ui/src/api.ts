@@ -28,7 +28,7 @@ export interface Answers {
   curve: Curve;
   /** how sizes and lifetimes are distributed */
   hist: Hist;
-  /** what each thread allocated, and who freed it */
+  /** what each thread allocated, and who freed it; with rough, of the whole run, at once */
   threads: Threads;
   /** what was never freed, and what keeps growing */
   leaks: Leaks;
@@ -237,6 +237,7 @@ export interface Parameters {
     focus?: string[];
     ignore?: string[];
     hide?: string[];
+    rough?: string;
     skip?: number;
     limit?: number;
   };
@@ -739,8 +740,9 @@ export interface CountColumns {
 
 export interface CrossingColumns {
   rows: number;
-  allocated_by: ThreadColumns;
+  allocated_by: Shared<ThreadColumns>;
   freed_by: Shared<ThreadColumns>;
+  freed_by_others: Flags;
   blocks: Numbers;
   bytes: Numbers;
 }
@@ -841,6 +843,12 @@ export interface FrameColumns {
   inlined: Flags;
   address: Texts;
   offset: Texts;
+}
+
+export interface FreedColumns {
+  rows: number;
+  blocks: Numbers;
+  bytes: Numbers;
 }
 
 export interface GenerationColumns {
@@ -2080,6 +2088,7 @@ export interface Threads {
   sampling?: Sampling | null;
   frames?: FrameColumns;
   rows: RowColumns;
+  freed: FreedColumns;
   more: number;
   calls: RowColumns;
   matrix: CrossingColumns;

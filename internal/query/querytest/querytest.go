@@ -82,6 +82,7 @@ func Ask(t *testing.T, s *query.Source, steps int) *Answers {
 	must(err)
 	a.Threads.Matrix, err = query.Cross(ctx, s, &query.Query{})
 	must(err)
+	a.Threads.Freed = a.Threads.Matrix.Freed()
 	a.Leaks = leaks(t, s)
 	return a
 }

@@ -3,7 +3,7 @@ import type { StackTimeline, Threads, Timeline } from "../api.ts";
 import { StackGroups, threadAt, threadText, type ThreadName } from "./blocks.ts";
 import { groupsOf, type Frame, type Group } from "./group.ts";
 
-/** So many threads have rows and columns of their own; the others are summed. */
+/** So many threads have rows of their own, and the server tells so many apart in who freed what: others are summed. */
 export const mostThreads = 64;
 
 /** What a thread did; the sum of several, if they have no rows of their own. NaN: not known. */
@@ -61,7 +61,7 @@ export interface ThreadAnswer {
 export function threadsOf(answer: Threads): ThreadAnswer {
   const { rows, more, total, range, frames } = answer;
   const seconds = range.span_ns / 1e9;
-  const heat = heatOf(answer, mostThreads);
+  const heat = heatOf(answer);
   const groups = groupsOf(rows.group, frames);
   const { row: threadRow, of: threads } = rows.group.thread;
   const value = (name: string, i: number) => rows.total[name]?.[i] ?? NaN;
@@ -75,7 +75,7 @@ export function threadsOf(answer: Threads): ThreadAnswer {
       live: value("live", i),
       ownPeak: value("own-peak", i),
       temporary: value("temporary", i),
-      freed: heat.freedBy.get(thread.index) ?? 0,
+      freed: answer.freed.bytes[i] ?? NaN,
       depth: value("depth", i),
     };
   });
@@ -84,7 +84,7 @@ export function threadsOf(answer: Threads): ThreadAnswer {
     const rest = (name: string, own: (row: ThreadRow) => number) =>
       (whole[name] ?? NaN) - list.reduce((sum, row) => sum + own(row), 0);
     const bytes = rest("bytes", (row) => row.bytes);
-    const all = [...heat.freedBy.values()].reduce((sum, freed) => sum + freed, 0);
+    const all = heat.freed.reduce((sum, { key, bytes }) => sum + (key === nobody ? 0 : bytes), 0);
     list.push({
       group: undefined, thread: undefined, bytes,
       allocations: rest("allocations", (row) => row.allocations),
@@ -175,66 +175,49 @@ export interface Heat {
   at: (allocated: Side, freed: Side) => HeatCell | undefined;
   /** The largest cell. */
   most: number;
-  /** Bytes by the index of the thread that freed them. */
-  freedBy: ReadonlyMap<number, number>;
 }
 
-const rest = "rest";
-const nobody = "nobody";
+const rest = "other threads";
+const nobody = "nobody that was seen";
+type Missing = typeof rest | typeof nobody;
 
-/** @param most so many threads have a row or a column; the others share one */
-export function heatOf({ matrix }: Pick<Threads, "matrix">, most: number): Heat {
-  const { allocated_by: by, freed_by: freers, blocks, bytes } = matrix;
+export function heatOf({ matrix }: Pick<Threads, "matrix">): Heat {
+  const { allocated_by: by, freed_by: freers, freed_by_others: together, blocks, bytes } = matrix;
   const sides = [new Map<string, Side>(), new Map<string, Side>()] as const;
-  const add = (side: Map<string, Side>, thread: ThreadName | undefined, i: number) => {
-    const key = thread ? String(thread.index) : nobody;
-    const name = thread ? threadText(thread) : "nobody that was seen";
-    const at = side.get(key) ?? { key, thread, name, bytes: 0, blocks: 0 };
-    at.bytes += bytes[i] ?? 0;
-    at.blocks += blocks[i] ?? 0;
-    side.set(key, at);
-    return key;
-  };
-  const ways = Array.from({ length: matrix.rows }, (_, i) => {
-    const freer = freers.row[i] ?? -1;
-    return [
-      add(sides[0], threadAt(by, i), i),
-      add(sides[1], freer < 0 ? undefined : threadAt(freers.of, freer), i),
-    ] as const;
-  });
-  const freedBy = new Map<number, number>();
-  for (const { thread, bytes: sum } of sides[1].values()) if (thread) freedBy.set(thread.index, sum);
-  const [allocated, freed] = [topOf(sides[0], most), topOf(sides[1], most)];
   const cells = new Map<string, HeatCell>();
   let largest = 0;
-  ways.forEach(([from, to], i) => {
-    const key = `${allocated.has(from) ? from : rest} ${freed.has(to) ? to : rest}`;
-    const cell = cells.get(key) ?? { bytes: 0, blocks: 0 };
-    cell.bytes += bytes[i] ?? 0;
-    cell.blocks += blocks[i] ?? 0;
-    cells.set(key, cell);
+  for (let i = 0; i < matrix.rows; i++) {
+    const cell = { bytes: bytes[i] ?? 0, blocks: blocks[i] ?? 0 };
+    const [from, to] = [by.row[i] ?? -1, freers.row[i] ?? -1];
+    const missing = together[i] === 1 ? rest : nobody;
+    const ways = [
+      add(sides[0], from < 0 ? undefined : threadAt(by.of, from), rest, cell),
+      add(sides[1], to < 0 ? undefined : threadAt(freers.of, to), missing, cell),
+    ];
+    cells.set(ways.join(" "), cell);
     if (cell.bytes > largest) largest = cell.bytes;
-  });
+  }
   return {
-    allocated: [...allocated.values()], freed: [...freed.values()], most: largest, freedBy,
+    allocated: sorted(sides[0]), freed: sorted(sides[1]), most: largest,
     at: (from, to) => cells.get(`${from.key} ${to.key}`),
   };
 }
 
-/** The largest of one side, by key; the others as one. */
-function topOf(side: ReadonlyMap<string, Side>, most: number): Map<string, Side> {
+/** Counts a cell on one side, and returns the key there. */
+function add(side: Map<string, Side>, thread: ThreadName | undefined, missing: Missing, cell: HeatCell): string {
+  const key = thread ? String(thread.index) : missing;
+  const at = side.get(key) ?? { key, thread, name: thread ? threadText(thread) : missing, bytes: 0, blocks: 0 };
+  at.bytes += cell.bytes;
+  at.blocks += cell.blocks;
+  side.set(key, at);
+  return key;
+}
+
+/** Most bytes first, and what stands for several threads last. */
+function sorted(side: ReadonlyMap<string, Side>): Side[] {
   const byName = (a: Side, b: Side) => a.name.localeCompare(b.name, undefined, { numeric: true });
-  const sorted = [...side.values()].sort((a, b) => b.bytes - a.bytes || byName(a, b));
-  const [first, others] = [sorted.slice(0, most), sorted.slice(most)];
-  const found = new Map(first.map((one) => [one.key, one]));
-  if (others.length > 0) {
-    found.set(rest, {
-      key: rest, thread: undefined, name: `${others.length} others`,
-      bytes: others.reduce((sum, { bytes }) => sum + bytes, 0),
-      blocks: others.reduce((sum, { blocks }) => sum + blocks, 0),
-    });
-  }
-  return found;
+  const last = ({ key }: Side) => Number(key === rest);
+  return [...side.values()].sort((a, b) => last(a) - last(b) || b.bytes - a.bytes || byName(a, b));
 }
 
 /** How a thread's stack grew. */

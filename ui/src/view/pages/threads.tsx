@@ -58,6 +58,11 @@ function questionOf({ place }: Selected): Question<"threads", ThreadAnswer> {
   return { name: "threads", parameters: { ...filtersOf(place), limit: mostThreads }, read: threadsOf };
 }
 
+/** Of the whole run, its statistics have all but own peaks and depths, at once. */
+function firstQuestionOf(): Question<"threads", ThreadAnswer> {
+  return { name: "threads", parameters: { rough: "pixel", limit: mostThreads }, read: threadsOf };
+}
+
 export function Threads({ app }: { app: App }) {
   if (lackOf(app) === "counted") return <Counted app={app} />;
   if (hasEvents(app) === false) return <NoEvents app={app} what="which thread allocated what, and who freed it" />;
@@ -66,10 +71,18 @@ export function Threads({ app }: { app: App }) {
 
 function Recorded({ app }: { app: App }) {
   const part = useMainPart(app, "threads", (selected) => (hasEvents(app) ? questionOf(selected) : undefined));
+  const first = usePart<ThreadAnswer>(app, "threads-first", ({ recording, filters }) => {
+    const whole = hasEvents(app) && !app.about.shown.value?.value.folded && Object.keys(filters).length === 0;
+    return whole ? taskOf(recording, firstQuestionOf()) : undefined;
+  });
+  const sums = part.shown.value ? undefined : first.shown.value?.value;
   return (
-    <Answered part={part} skeleton={rowsSkeleton}>
-      {(answer) => <Sections app={app} answer={answer} />}
-    </Answered>
+    <>
+      <Answered part={part} skeleton={sums ? null : rowsSkeleton}>
+        {(answer) => <Sections app={app} answer={answer} />}
+      </Answered>
+      {sums && <Sections app={app} answer={sums} />}
+    </>
   );
 }
 
