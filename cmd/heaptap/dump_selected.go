@@ -23,19 +23,23 @@ type dumpFlags struct {
 }
 
 // selectionFlags are the flags that select events of a range.
-var selectionFlags = []string{"thread", "region", "module", "size", "focus", "ignore", "kind", "event", "at", "before",
-	"limit"}
+var selectionFlags = []string{"thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore", "kind",
+	"event", "at", "before", "limit"}
 
 // selection declares them.
 func (d *dumpFlags) selection(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.Threads, "thread", nil, "print events of blocks that this `THREAD` allocated: its id, or its "+
 		"name with * and ?; may be repeated")
+	f.StringSliceVar(&d.FreedBy, "freed-by", nil, "print events of blocks that this `THREAD` freed, or gave to realloc: "+
+		"its id, or its name with * and ?; may be repeated")
 	f.StringSliceVar(&d.Regions, "region", nil, "print events of blocks allocated in regions of this `NAME`: load, "+
 		"load/7, load/*; may be repeated")
 	f.StringSliceVar(&d.Modules, "module", nil, "print events with a frame in this `FILE`: libc, libc.so.6 or a path, "+
 		"with * and ?; may be repeated")
 	f.StringVar(&d.Sizes, "size", "", "print events of blocks whose requested bytes are in this `RANGE`: 64, 100..4k, "+
 		"..16, 1M..")
+	f.StringVar(&d.Lifetimes, "lifetime", "", "print events of blocks whose lifetime is in this `RANGE`: ..1ms, "+
+		"10us..2s, 5s.., never (was not freed)")
 	f.StringArrayVar(&d.Focus, "focus", nil, "print events with a frame whose function, file or module matches this "+
 		"`REGEXP`; repeated: with one for each")
 	f.StringArrayVar(&d.Ignore, "ignore", nil, "print no events with a frame that matches `REGEXP`; may be repeated")

@@ -32,7 +32,8 @@ var extremeCommands = map[string][]string{
 		"--json FILE -- FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
 		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE",
-		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --at 50% --before --limit 3 --json FILE"},
+		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --lifetime never FILE",
+		"--events --at 50% --before --limit 3 --json FILE"},
 	"export": {"--list", "--list --json", "-f pprof -o OUT FILE",
 		"-f jsonl -o OUT --hide . --from 50% --at peak FILE"}, // see also TestExtremeExports
 	"generations": {"FILE", "--json FILE", "--rows 3 --columns 5 --exact FILE", "--columns 200 --json FILE",

@@ -158,8 +158,8 @@ var Parameters = []Parameter{
 var filters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore",
 	"hide"}
 
-// logFilters are those of the log: what a frame is called, and how long a block lives, are not about events.
-var logFilters = []string{"from", "to", "thread", "region", "module", "size", "focus", "ignore"}
+// logFilters are those of the log, which shows whole call stacks: no frames are hidden.
+var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

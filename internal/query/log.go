@@ -2,7 +2,7 @@ package query
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -93,14 +93,11 @@ type LoggedMark struct {
 
 // ReadLog answers with the events of the query's range that count (see Events) and are of these kinds. It looks at no
 // more than some millions of events, and so may find fewer than were asked for although there are more: ask on, from
-// Next or before First. Lifetimes and FreedBy must be nil: how long a block lives, and who frees it, is known only
-// where it ends.
+// Next or before First. If the query is about how blocks end, the first part needs one look at all events; the source
+// keeps what it finds for the parts that follow.
 func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByStack, []Metric{Bytes}, 0
-	if one.Lifetimes != nil || one.FreedBy != nil {
-		return nil, errors.New("the log cannot be filtered by lifetime, nor by who freed a block")
-	}
 	a, err := newAsk(ctx, s, &one)
 	if err == nil {
 		err = s.Reader.NeedEvents()
@@ -115,6 +112,11 @@ func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error
 	}
 	if c.Most <= 0 {
 		c.Most = MostLogged
+	}
+	if one.filtersEnds() {
+		if err := a.findEnds(); err != nil {
+			return nil, err
+		}
 	}
 	at := min(max(c.At, l.Begin), l.End)
 	r := &logReader{ask: a, choice: c, selected: a.counter()}
@@ -131,6 +133,28 @@ func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error
 	l.addMarks(s, c)
 	l.Answer = a.Answer
 	return l, nil
+}
+
+// foundEnds says which allocations the log of a query has, as far as it is about how blocks end.
+type foundEnds struct {
+	of      string // the filters
+	marked  *bitset
+	missing string
+}
+
+// findEnds marks the blocks that end as the query says, by all events that there are.
+func (a *ask) findEnds() error {
+	of := fmt.Sprint(a.q.Lifetimes, a.q.FreedBy == nil, a.q.FreedBy)
+	if found := a.ends.Load(); found != nil && found.of == of {
+		a.blocks.marked, a.Missing = found.marked.shared(), found.missing
+		return nil
+	}
+	from, _ := a.Reader.DetailFrom()
+	if err := a.prepare(max(a.first, from), a.last); err != nil {
+		return err
+	}
+	a.ends.Store(&foundEnds{of, a.blocks.marked.shared(), a.Missing})
+	return nil
 }
 
 type logReader struct {

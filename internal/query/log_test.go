@@ -16,7 +16,7 @@ func TestLog(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 40))
 		s, events := random(t, seed, []int{0, 1, 60, 1500}[seed%4])
 		q := randomQuery(rng, s, uint64(len(events)))
-		q.At, q.Lifetimes, q.FreedBy, q.Metrics, q.By = nil, nil, nil, nil, ByStack
+		q.At, q.Metrics, q.By = nil, nil, ByStack
 		m := newModel(s, events, q)
 		from, to := uint64(0), uint64(len(events))
 		if q.Range != nil {
@@ -55,7 +55,7 @@ func TestLog(t *testing.T) {
 			if about != event.NoRef {
 				counts = counts && m.counts(about)
 			} else {
-				counts = counts && q.Threads == nil && q.Sizes == nil && q.Regions == nil
+				counts = counts && !q.filtersBlocks()
 			}
 			if counts && uint64(n) >= from && uint64(n) < to && (wanted == nil || slices.Contains(wanted, kindOf(e))) {
 				want = append(want, entry{uint64(n), about})

@@ -29,6 +29,7 @@ type Source struct {
 
 	chart  atomic.Pointer[chart] // nil: there is no atlas
 	recent atomic.Pointer[recentFilter]
+	ends   atomic.Pointer[foundEnds]
 
 	regionsOnce sync.Once
 	regionsMade *regionTree

@@ -314,9 +314,11 @@ export interface Parameters {
     from?: string;
     to?: string;
     thread?: string[];
+    "freed-by"?: string[];
     region?: string[];
     module?: string[];
     size?: string;
+    lifetime?: string;
     focus?: string[];
     ignore?: string[];
     event?: string;

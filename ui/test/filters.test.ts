@@ -64,11 +64,12 @@ test("of two ranges, each can be removed, and the other one stays", () => {
 });
 
 test("a word that has no effect on a page says so", () => {
-  const edited = { ...place, focus: ["f"], collapse: ["recursion f"] };
+  const edited = { ...place, focus: ["f"], collapse: ["recursion f"], hide: ["g"] };
   const idle = (page: Place["page"]) =>
     words({ ...edited, page }, clock).flatMap(({ kind, idle }) => (idle ? [kind] : []));
   assert.deepEqual([idle("flame"), idle("tree")], [[], []]);
   assert.deepEqual(idle("table"), ["recursion collapsed", "below"]);
+  assert.deepEqual(idle("events"), ["hide", "recursion collapsed", "below"]);
 });
 
 test("a literal pattern matches its name only", () => {

@@ -12,10 +12,10 @@ test("a jump leads to an event or to a moment", () => {
   assert.equal(jumpOf("  "), undefined);
 });
 
-test("the log is asked without what is not about events", () => {
+test("the log is asked without frames that are hidden", () => {
   const place = { ...home, from: "1s", lifetime: "1s..", hide: ["x"], kind: ["free", "nonsense"], at: "2s" };
-  assert.deepEqual(logParameters(place), { from: "1s", kind: ["free"], at: "2s", limit: 300 });
-  const further = { from: "1s", kind: ["free"], limit: 300 };
+  const further = { from: "1s", lifetime: "1s..", kind: ["free"], limit: 300 };
+  assert.deepEqual(logParameters(place), { ...further, at: "2s" });
   assert.deepEqual(nextParameters(place, 7, true), { ...further, event: "7", before: true });
   assert.deepEqual(nextParameters(place, 7, false), { ...further, event: "7" });
   assert.deepEqual(logParameters({ ...home, event: "3", at: "2s", reverse: true }), {

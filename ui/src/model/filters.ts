@@ -68,8 +68,8 @@ export function wrongIn(pattern: string): string {
 export interface Word {
   kind: string;
   value: string;
-  /** It has no effect on this page. */
-  idle: boolean;
+  /** Why it has no effect on this page; "": it has one. */
+  idle: string;
   without: Place;
 }
 
@@ -82,9 +82,10 @@ const lists = ["thread", "freed-by", "region", "module", "focus", "ignore", "hid
 /** All filters in force, in the order in which they are listed. */
 export function words(place: Place, clock: Clock): Word[] {
   const found: Word[] = [];
-  const add = (kind: string, value: string, without: Place, idle = false) =>
+  const add = (kind: string, value: string, without: Place, idle = "") =>
     void found.push({ kind, value, idle, without });
-  const noTree = !treePages.includes(place.page);
+  const noTree = treePages.includes(place.page) ? "" : "it changes call trees, and this page has none";
+  const wholeStacks = place.page === "events" ? "this page shows whole call stacks" : "";
   if (place.from !== undefined || place.to !== undefined) {
     // The second range of another recording belongs to that.
     const others = place.with.length > 0 || place.also.length > 0;
@@ -105,7 +106,7 @@ export function words(place: Place, clock: Clock): Word[] {
       const edit = name === "collapse" ? parseEdit(text) : undefined;
       const kind = name === "freed-by" ? "freed by" : name;
       const { kind: title, value } = edit ? wordsOf(edit) : { kind, value: readable(text) };
-      add(title, value, without, name === "collapse" && noTree);
+      add(title, value, without, name === "collapse" ? noTree : name === "hide" ? wholeStacks : "");
     });
   }
   for (const name of ["size", "lifetime"] as const) {

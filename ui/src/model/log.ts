@@ -26,9 +26,9 @@ export const logKinds = [
 ] as const;
 export type LogKind = (typeof logKinds)[number][0];
 
-/** The filters of the log: what frames are called, and how long a block lives, are not about events. */
+/** The filters of the log, which shows whole call stacks: no frames are hidden. */
 function logFilters(place: Place): Parameters["events"] {
-  const { lifetime: _, hide: __, ...filters } = filtersOf(place);
+  const { hide: _, ...filters } = filtersOf(place);
   const kind = logKinds.map(([name]) => name).filter((name) => place.kind.includes(name));
   return { ...filters, ...(kind.length > 0 && { kind }) };
 }

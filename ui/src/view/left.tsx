@@ -37,7 +37,7 @@ export function Left({ app, open }: { app: App; open: boolean }) {
                 type="button"
                 class={idle ? "word idle" : "word"}
                 onClick={() => app.go(without)}
-                title={`remove: ${kind} ${value}${idle ? " (it has no effect on this page)" : ""}`}
+                title={`remove: ${kind} ${value}${idle && ` (no effect here: ${idle})`}`}
               >
                 <span class="quiet">{kind}</span> <Name text={value} limit={32} /> <span aria-hidden="true">✕</span>
               </button>
