@@ -43,6 +43,7 @@ func TestThreads(t *testing.T) {
 		if want.Matrix, err = Cross(t.Context(), s, &about); err != nil {
 			t.Fatal(err)
 		}
+		want.Freed = want.Matrix.Freed()
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("seed %d, %+v:\n%s", seed, q, d)
 		}
