@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"internal/query/querytest":     {"query", "profile/profiletest"},
 	"internal/profile/profiletest": {"event", "profile", "recording", "tally"},
 	"internal/query": {
-		"event", "lru", "timeref", "tally", "recording", "profile", "recording/atlas", "recording/timetravel",
+		"event", "glob", "lru", "timeref", "tally", "recording", "profile", "recording/atlas", "recording/timetravel",
 		"run",
 	},
 	"internal/insight":       {"event", "humanize", "profile", "query"},
@@ -149,7 +149,7 @@ var mayImport = map[string][]string{
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
 	"internal/annotate":          {"event", "query", "source", "spelling", "symbolize"},
-	"internal/question":          {"humanize", "timeref", "query", "recording", "spelling"},
+	"internal/question":          {"event", "glob", "humanize", "timeref", "query", "recording", "spelling"},
 	"internal/reply": {
 		"answer", "control", "export", "export/pprof", "humanize", "outfile", "profile", "query", "question", "view",
 	},

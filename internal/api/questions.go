@@ -160,7 +160,7 @@ var Questions = []Question{
 		Parameters: with(filters, "by", "rough", "fold", "limit"), Answers: answers[answer.Rise](),
 		preset: grouped(query.ByStack, 10), ask: rise},
 	{Name: "generations", Text: "how much of what each part of a range allocated is live later: rows are births",
-		Parameters: with(filters, "rows", "columns", "marks"), Command: "generations",
+		Parameters: with(filters, "rows", "columns", "marks", "mark"), Command: "generations",
 		Answers: answers[answer.Generations](),
 		preset:  func(a *asked) { a.rows, a.columns = 20, 20 }, ask: generations},
 	{Name: "blocks", Text: "the largest or the oldest blocks that are live at a moment; with block, what became of one",

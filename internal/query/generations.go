@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/glob"
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
 	"github.com/heaptap/heaptap/internal/timeref"
@@ -21,6 +22,7 @@ type Triangle struct {
 	// Marks has a row for each span between marks, whatever Rows says, and columns where rows end, Columns at most. Of
 	// too many marks, the last ones count: the first row has what was allocated before them.
 	Marks bool
+	Names []string // patterns with * and ?: only marks with one of these names count; nil: all
 }
 
 // Generations say what becomes of what a program allocates: the blocks of each row were allocated in one interval of
@@ -116,7 +118,7 @@ func Generate(ctx context.Context, s *Source, q *Query, t Triangle) (*Generation
 // divide finds the ends of rows, and the moments of columns.
 func (g *generations) divide(t Triangle) (err error) {
 	if g.out.Marks = t.Marks; t.Marks {
-		if g.out.Births, err = g.spans(); err != nil {
+		if g.out.Births, err = g.spans(t.Names); err != nil {
 			return err
 		}
 		// If there are fewer columns than rows, they are at equal distances among these.
@@ -138,8 +140,9 @@ func (g *generations) divide(t Triangle) (err error) {
 	return err
 }
 
-// spans divides the range at marks. Changes of the recording mode are none: they are the recorder's.
-func (g *generations) spans() (b Bounds, err error) {
+// spans divides the range at marks with one of these names; nil: at all. Changes of the recording mode are none: they are
+// the recorder's.
+func (g *generations) spans(patterns []string) (b Bounds, err error) {
 	type bound struct {
 		time int64
 		cut  uint64
@@ -151,6 +154,9 @@ func (g *generations) spans() (b Bounds, err error) {
 	names := timeref.Names(marks)
 	for i := range marks {
 		m := &marks[i]
+		if patterns != nil && !slices.ContainsFunc(patterns, func(p string) bool { return glob.Match(p, m.Name) }) {
+			continue
+		}
 		cut, err := g.Reader.MarkCut(m)
 		switch {
 		case folded(err) || m.Source == event.FromMode:

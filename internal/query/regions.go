@@ -154,7 +154,7 @@ func (t *regionTree) matching(patterns []string) []bool {
 // matches reports whether a pattern matches the region's name, or its name with the numbers.
 func (p *regionPath) matches(pattern string) bool {
 	whole := "^" + pattern + "$"
-	return glob(whole, p.title) || glob(whole, p.name)
+	return matchesGlob(whole, p.title) || matchesGlob(whole, p.name)
 }
 
 // NoRegionError is the error of a pattern that matches no region of a recording.

@@ -68,9 +68,9 @@ func TestRepeats(t *testing.T) {
 		r, frames := randomProgram(t, seed, []int{40, 300, 700}[seed%3])
 		n := uint64(len(r.events))
 		var marks []event.Mark
-		for range rng.IntN(8) {
+		for range rng.IntN(10) {
 			at := rng.Uint64N(n + 1)
-			m := event.Mark{Name: "again", Cut: at, Source: event.FromProgram}
+			m := event.Mark{Name: []string{"click 1", "click 2", "idle"}[rng.IntN(3)], Cut: at, Source: event.FromProgram}
 			if at > 0 {
 				m.Time = r.events[at-1].Time
 			}
@@ -98,7 +98,11 @@ func TestRepeats(t *testing.T) {
 			case 2:
 				q.Hide = regexp.MustCompile("^[a-e]$")
 			}
-			got, err := Generate(t.Context(), s, q, Triangle{Columns: 1 + rng.IntN(9), Marks: true})
+			triangle := Triangle{Columns: 1 + rng.IntN(9), Marks: true}
+			if rng.IntN(3) == 0 {
+				triangle.Names = []string{"click*", "nothing"}
+			}
+			got, err := Generate(t.Context(), s, q, triangle)
 			if err != nil {
 				t.Fatalf("seed %d, %+v: %v", seed, q, err)
 			}
@@ -108,6 +112,9 @@ func TestRepeats(t *testing.T) {
 			m := newModel(s, events, &one)
 			births := []uint64{m.from}
 			for _, x := range marks {
+				if triangle.Names != nil && x.Name == "idle" {
+					continue
+				}
 				if x.Cut > births[len(births)-1] && x.Cut < m.to {
 					births = append(births, x.Cut)
 				}

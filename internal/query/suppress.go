@@ -149,11 +149,11 @@ func (s *Suppression) matchesFrame(f *profile.Frame) bool {
 }
 
 func (s *Suppression) matches(name string) bool {
-	return name != "" && glob(s.Pattern, name)
+	return name != "" && matchesGlob(s.Pattern, name)
 }
 
-// glob matches as LeakSanitizer does: anywhere in the text, unless anchored, and ? is a plain character.
-func glob(pattern, s string) bool {
+// matchesGlob matches as LeakSanitizer does: anywhere in the text, unless anchored, and ? is a plain character.
+func matchesGlob(pattern, s string) bool {
 	pattern, fromStart := strings.CutPrefix(pattern, "^")
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")

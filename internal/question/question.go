@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/glob"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -208,6 +211,16 @@ func CheckPatterns(name string, patterns []string) error {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
 			return wrong(name, fmt.Errorf("%q is not a pattern", p))
+		}
+	}
+	return nil
+}
+
+// CheckMarks checks that each of these patterns with * and ? matches the name of a mark.
+func CheckMarks(s *query.Source, name string, patterns []string) error {
+	for _, p := range patterns {
+		if !slices.ContainsFunc(s.Reader.Marks(), func(m event.Mark) bool { return glob.Match(p, m.Name) }) {
+			return wrong(name, fmt.Errorf("no mark has the name %q", p))
 		}
 	}
 	return nil

@@ -290,6 +290,7 @@ export interface Parameters {
     rows?: number;
     columns?: number;
     marks?: boolean;
+    mark?: string[];
   };
   blocks: {
     from?: string;

@@ -54,6 +54,7 @@ const lists = [
   "with", // the recordings to compare with: several are runs of the same
   "also", // more runs beside the recording
   "kind", // of events
+  "mark", // names of the marks between which generations' rows are spans; none: all
   "picked", // what the right side explains: the names of a path, outermost first; one name: a function
 ] as const;
 

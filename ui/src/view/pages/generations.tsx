@@ -49,7 +49,8 @@ function questionOf({ place: at }: Selected, about: About): Question<"generation
   const place = knownOf(at, about);
   const { rows, columns, marks } = sidesOf(place);
   const parameters: Parameters["generations"] = { ...filtersOf(place) };
-  if (marks) parameters.marks = true;
+  if (marks && place.mark.length > 0) parameters.mark = [...place.mark];
+  else if (marks) parameters.marks = true;
   else parameters.rows = Number(rows);
   parameters.columns = Number(columns);
   const flags = keptOf(place) === "kept" ? {} : { metric: [keptOf(place)] };
@@ -120,6 +121,21 @@ function Bar({ app }: { app: App }) {
           </button>
         )}
       </div>
+      {marks && (
+        <label class="choose">
+          named{" "}
+          <input
+            size={10}
+            value={place.mark.join(",")}
+            placeholder="all"
+            title="only marks of these names count: click*, with * and ?; several with commas"
+            onChange={(event) => {
+              const names = event.currentTarget.value.split(",").map((name) => name.trim());
+              app.change({ mark: names.filter((name) => name !== "") });
+            }}
+          />
+        </label>
+      )}
       <label class="choose">
         moments{" "}
         <select
