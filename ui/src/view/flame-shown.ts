@@ -13,7 +13,7 @@ import { nextMatch, step, type Step } from "../model/flame/walk.ts";
 import { percent, plural } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
 import type { Transform } from "../model/transforms.ts";
-import { boxPlace, Painter, rowAt, rowHeight, rowsIn, type Area, type Ground, type Picture } from "./flame-paint.ts";
+import { boxPlace, Painter, rowAt, rowHeight, rowsIn, topOf, type Area, type Ground, type Picture } from "./flame-paint.ts";
 import type { Entry } from "./menu.tsx";
 
 /** A frame of the picture, as the page needs it. */
@@ -92,7 +92,8 @@ export interface HintAt {
   count: number;
   sum: number;
   x: number;
-  y: number;
+  /** Where its row begins. */
+  top: number;
   width: number;
   height: number;
 }
@@ -589,7 +590,9 @@ export class Shown implements FlameHandle {
     }
     const { box, count, sum } = this.#at(x, y);
     this.#hover(count === 1 ? box : -1);
-    this.hint.value = box < 0 ? undefined : { box, count, sum, x, y, ...this.#area };
+    const upwards = this.#props.current.upwards ?? false;
+    const top = topOf(rowAt(y, this.#view, this.#area, upwards), this.#view, this.#area, upwards);
+    this.hint.value = box < 0 ? undefined : { box, count, sum, x, top, ...this.#area };
   };
 
   readonly up = (event: PointerEvent) => {

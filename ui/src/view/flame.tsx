@@ -3,6 +3,7 @@
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Frames } from "../model/flame/frames.ts";
 import { count, percent, plural } from "../model/format.ts";
+import { hintStyle } from "../model/hint.ts";
 import { rowHeight } from "./flame-paint.ts";
 import { Shown, type FlameProps } from "./flame-shown.ts";
 import { Menu } from "./menu.tsx";
@@ -102,12 +103,7 @@ function Hint({ shown, props }: { shown: Shown; props: FlameProps }) {
   if (!hint || shown.menuAt.value) return null;
   const { laid, frames } = props;
   const { tree } = laid;
-  const style = {
-    left: hint.x > hint.width / 2 ? "auto" : `${hint.x + 12}px`,
-    right: hint.x > hint.width / 2 ? `${hint.width - hint.x + 12}px` : "auto",
-    top: hint.y > hint.height / 2 ? "auto" : `${hint.y + 16}px`,
-    bottom: hint.y > hint.height / 2 ? `${hint.height - hint.y + 8}px` : "auto",
-  };
+  const style = hintStyle({ ...hint, bottom: hint.top + rowHeight });
   if (hint.count > 1) {
     return (
       <div class="hint" style={style}>

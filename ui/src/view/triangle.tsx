@@ -1,6 +1,7 @@
 // The picture of generations: a triangle of cells on a canvas, whose rows and columns are named at its edges. It shows
 // what it is given and reports the cell that the reader chooses.
 import { signal, useSignal, type Signal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Clock } from "../model/clock.ts";
 import {
@@ -21,6 +22,7 @@ import {
   type Triangle,
 } from "../model/generations.ts";
 import { count, shortCount, size } from "../model/format.ts";
+import { hintStyle } from "../model/hint.ts";
 import { shorten, visible } from "../model/names.ts";
 import { scaleOf } from "../model/table.ts";
 import { themeChanges } from "./theme.tsx";
@@ -53,14 +55,15 @@ export interface TriangleProps {
   start: Cell | undefined;
   /** The reader chooses a cell. */
   choose: (cell: Cell) => void;
+  /** Where the picture is drawn. */
+  canvas: RefObject<HTMLCanvasElement | null>;
 }
 
-export function TrianglePicture({ triangle, kept, clock, start, choose }: TriangleProps) {
+export function TrianglePicture({ triangle, kept, clock, start, choose, canvas }: TriangleProps) {
   const place = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(0);
   const current = useSignal<Cell | undefined>(undefined);
-  const hovered: Signal<{ cell: Cell; x: number; y: number } | undefined> = useMemo(() => signal(undefined), []);
+  const hovered: Signal<{ cell: Cell; x: number } | undefined> = useMemo(() => signal(undefined), []);
   const id = useId();
   const theme = themeChanges.value;
 
@@ -110,7 +113,7 @@ export function TrianglePicture({ triangle, kept, clock, start, choose }: Triang
   const move = (event: PointerEvent) => {
     const cell = cellAt(event);
     const box = place.current?.getBoundingClientRect();
-    hovered.value = cell && box && { cell, x: event.clientX - box.left, y: event.clientY - box.top };
+    hovered.value = cell && box && { cell, x: event.clientX - box.left };
   };
   const press = (event: KeyboardEvent) => {
     if (event.altKey || event.metaKey) return;
@@ -168,7 +171,7 @@ export function TrianglePicture({ triangle, kept, clock, start, choose }: Triang
           />
         </div>
         {over && <div class="triangle-hovered" aria-hidden="true" style={boxOf(over.cell)} />}
-        {over && <Hint words={wordsOf(triangle, over.cell, clock)} x={over.x} y={over.y} layout={layout} />}
+        {over && <Hint words={wordsOf(triangle, over.cell, clock)} x={over.x} row={over.cell.row} layout={layout} />}
       </div>
       <p class="quiet triangle-said">
         <bdi>{visible(wordsOf(triangle, over?.cell ?? at, clock))}</bdi>
@@ -177,20 +180,14 @@ export function TrianglePicture({ triangle, kept, clock, start, choose }: Triang
   );
 }
 
-function Hint({ words, x, y, layout }: { words: string; x: number; y: number; layout: Layout }) {
-  const right = x > layout.width / 2;
-  const low = y > layout.height / 2;
+function Hint({ words, x, row, layout }: { words: string; x: number; row: number; layout: Layout }) {
+  const top = headHeight + row * layout.rowHeight;
   const [where, what] = words.split(": ", 2);
   return (
     <div
       class="hint"
       aria-hidden="true"
-      style={{
-        left: right ? "auto" : `${x + 12}px`,
-        right: right ? `${layout.width - x + 12}px` : "auto",
-        top: low ? "auto" : `${y + 16}px`,
-        bottom: low ? `${layout.height - y + 8}px` : "auto",
-      }}
+      style={hintStyle({ ...layout, x, top, bottom: top + layout.rowHeight })}
     >
       <p class="quiet">
         <bdi>{visible(where ?? "")}</bdi>

@@ -32,6 +32,7 @@ import { copyText } from "../copy.ts";
 import type { FlameHandle, Picked } from "../flame-shown.ts";
 import { FlameGraph } from "../flame.tsx";
 import { Answered, useActions } from "../part.tsx";
+import { saveBlob } from "../picture.ts";
 import { EmptyBox } from "../states.tsx";
 import { WaysBack } from "../ways-back.tsx";
 
@@ -616,11 +617,6 @@ function useFlameActions(app: App, handle: () => FlameHandle | undefined, markdo
 
 async function savePicture(handle: FlameHandle | undefined): Promise<void> {
   const blob = await handle?.png();
-  if (!blob) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = "flame-graph.png";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  if (blob) saveBlob(blob, "flame-graph.png");
 }
 

@@ -1,7 +1,7 @@
 // Generations: how much of what each part of the range allocated is live later, and what every repeat of an action
 // between marks left behind.
 import { useSignal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { About, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
 import { filtersOf, literally } from "../../model/filters.ts";
@@ -37,6 +37,7 @@ import { Answered, useActions, useMainPart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridData } from "../table.tsx";
 import { TriangleLegend, TrianglePicture } from "../triangle.tsx";
+import { framed, savePng } from "../picture.ts";
 import { Nothing, saveRows, useNotice } from "./rows.tsx";
 
 /** What is asked about instead of the whole run, if the events of its beginning were folded. */
@@ -166,6 +167,12 @@ function Shown({ app, triangle, about }: { app: App; triangle: Triangle; about: 
   const open = (cell: Cell) => app.change({ page: "flame", ...placeOfCell(triangle, place, cell, kept) });
   const turn = () => (asTable.value = !asTable.value);
   const save = () => saveRows("generations", data, say);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const savePicture = () => {
+    const { unit } = scaleOf(kept === "kept" ? "bytes" : "count", mostOf(triangle, kept));
+    const title = [`What is live of what each row's time allocated, in ${unit || "blocks"}`, visible(summary.text)];
+    if (canvas.current) savePng(framed(canvas.current, title), "generations");
+  };
   useActions(app, { "generations.table": turn, "rows.csv": save });
   const nothing = triangle.rows.every(({ born }) => born.blocks === 0);
   return (
@@ -213,6 +220,11 @@ function Shown({ app, triangle, about }: { app: App; triangle: Triangle; about: 
               <button type="button" class="plain" onClick={save}>
                 Save as CSV
               </button>
+              {!asTable.value && (
+                <button type="button" class="plain" onClick={savePicture}>
+                  Save as PNG
+                </button>
+              )}
               <span role="status">{notice.value}</span>
             </span>
           </div>
@@ -232,6 +244,7 @@ function Shown({ app, triangle, about }: { app: App; triangle: Triangle; about: 
                 clock={clock}
                 start={summary.cell}
                 choose={open}
+                canvas={canvas}
               />
               <TriangleLegend triangle={triangle} kept={kept} />
             </>

@@ -1,5 +1,6 @@
 // A heat map: two distributions at once, as a picture with a current cell, and as a table.
 import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { shortCount } from "../../model/format.ts";
 import {
@@ -16,6 +17,7 @@ import {
   type Heat,
   type HeatWords,
 } from "../../model/sizes.ts";
+import { framed, savePng } from "../picture.ts";
 import { themeChanges } from "../theme.tsx";
 
 export interface HeatMapProps {
@@ -46,6 +48,10 @@ function gridOf(width: number, heat: Heat): Grid {
 export function HeatMap(props: HeatMapProps) {
   const { heat, words } = props;
   const asTable = useSignal(false);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const save = () => {
+    if (canvas.current) savePng(framed(canvas.current, [words.title, words.about]), `heat-map-${heat.kind}`);
+  };
   return (
     <section class="heat">
       <h2>
@@ -55,7 +61,7 @@ export function HeatMap(props: HeatMapProps) {
         <p class="quiet">There are none in the selection.</p>
       ) : (
         <>
-          {asTable.value ? <HeatTable {...props} /> : <HeatPicture {...props} />}
+          {asTable.value ? <HeatTable {...props} /> : <HeatPicture {...props} canvas={canvas} />}
           <p class="heat-foot">
             <span class="quiet heat-legend">
               {shortCount(heat.least)} <i aria-hidden="true" /> {shortCount(heat.most)} in a cell, of{" "}
@@ -69,6 +75,11 @@ export function HeatMap(props: HeatMapProps) {
             >
               as {asTable.value ? "picture" : "table"}
             </button>
+            {!asTable.value && (
+              <button type="button" class="plain" onClick={save}>
+                Save as PNG
+              </button>
+            )}
           </p>
         </>
       )}
@@ -76,9 +87,9 @@ export function HeatMap(props: HeatMapProps) {
   );
 }
 
-function HeatPicture({ heat, words, chosen, chosenBy, choose }: HeatMapProps) {
+function HeatPicture(props: HeatMapProps & { canvas: RefObject<HTMLCanvasElement | null> }) {
+  const { heat, words, chosen, chosenBy, choose, canvas } = props;
   const place = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
   const width = useSignal(0);
   const current = useSignal<Cell>(strongest(heat));
   const pointed = useSignal<Cell | undefined>(undefined);
