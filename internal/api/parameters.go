@@ -35,9 +35,8 @@ type asked struct {
 	up, stack, runtime        bool
 	before, marks             bool
 	scale, unchanged, tree    bool
-	with, also                []string
+	with, also, mark          []string
 	from2, to2                string
-	mark                      []string
 	timeline, fold, calls     bool
 	of, function, rough       string
 	block, address, sql       string
@@ -125,7 +124,8 @@ var Parameters = []Parameter{
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
 	flag("marks", "let the rows be the spans between marks, whatever rows says, and list what each left behind",
 		func(a *asked) *bool { return &a.marks }),
-	texts("mark", "as marks, but only marks of this name count, with * and ?", func(a *asked) *[]string { return &a.mark }),
+	texts("mark", "as marks, but only marks of this name count, with * and ?",
+		func(a *asked) *[]string { return &a.mark }),
 	text("block", "the number of the allocation of a block", func(a *asked) *string { return &a.block }),
 	text("event", "the number of an event: the log from it on", func(a *asked) *string { return &a.event }),
 	flag("before", "show what is before the event or the moment, instead of what is from it on",
