@@ -25,7 +25,8 @@ func newDiffCommand() *cobra.Command {
 grew and what shrank. Call stacks are matched by the functions on them, not by addresses: the two
 recordings may be of different builds, with code that has moved. All flags apply to both sides.
 @FROM..TO after a file selects a range of its time; a second @FROM..TO without a file selects
-another range of the first file. RUN#PROCESS is a program of a run, by its process id or name. Rows that have not changed are only counted.
+another range of the first file. RUN#PROCESS is a program of a run, by its process id or name. Rows
+that have not changed are only counted.
 
 Of several runs on a side, with -- between the sides, the median counts. A row varies if the values
 of its runs before and after overlap: the next runs might show no change.
