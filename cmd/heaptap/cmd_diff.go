@@ -25,7 +25,8 @@ func newDiffCommand() *cobra.Command {
 grew and what shrank. Call stacks are matched by the functions on them, not by addresses: the two
 recordings may be of different builds, with code that has moved. All flags apply to both sides.
 @FROM..TO after a file selects a range of its time; a second @FROM..TO without a file selects
-another range of the first file. Rows that have not changed are only counted.
+another range of the first file. RUN#PROCESS is a program of a run, by its process id or name. Rows
+that have not changed are only counted.
 
 Of several runs on a side, with -- between the sides, the median counts. A row varies if the values
 of its runs before and after overlap: the next runs might show no change.
@@ -39,6 +40,7 @@ docs/queries.md says how rows are matched.`,
   heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
   heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
   heaptap diff --tree server.4711.htap@..50% @50%..
+  heaptap diff build.htap#4711 build.htap#4712
   heaptap diff old.1.htap old.2.htap old.3.htap -- new.1.htap new.2.htap new.3.htap`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			_, _, err := bothSides(cmd, args)
@@ -159,6 +161,10 @@ func (q *queryFlags) sides(cmd *cobra.Command, c *diff.Comparison, before, after
 	}{{before, &c.Before}, {after, &c.After}} {
 		for _, text := range of.texts {
 			file, span := input.SplitRange(text)
+			run, process := input.SplitProcess(file)
+			if process != "" && (len(q.programs.patterns) > 0 || q.programs.all) {
+				return closeAll, usagef("diff: %s names its process, which excludes --process and --all", text)
+			}
 			if file == "" {
 				file = first
 			}
@@ -168,7 +174,13 @@ func (q *queryFlags) sides(cmd *cobra.Command, c *diff.Comparison, before, after
 			side := diff.Side{Source: open[file]}
 			var err error
 			if side.Source == nil {
-				if side.Source, err = q.programs.open(cmd, file); err != nil {
+				programs := q.programs
+				if process != "" {
+					programs.patterns = []string{process}
+				} else {
+					run = file
+				}
+				if side.Source, err = programs.open(cmd, run); err != nil {
 					return closeAll, err
 				}
 				open[file] = side.Source

@@ -482,3 +482,12 @@ func SplitRange(text string) (file, span string) {
 	}
 	return text[:i], text[i+1:]
 }
+
+// SplitProcess splits RUN#PATTERN, unless a file with the whole name exists. The pattern is of a program of the run.
+func SplitProcess(text string) (run, pattern string) {
+	i := strings.LastIndexByte(text, '#')
+	if _, err := os.Stat(text); err == nil || i < 0 {
+		return text, ""
+	}
+	return text[:i], text[i+1:]
+}

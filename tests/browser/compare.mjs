@@ -56,6 +56,14 @@ const pages = {
 for (const [name, query] of Object.entries(pages)) {
   views[name] = await go(page, `${query}${sides}&compare&unfolded`);
 }
+views.range = await go(page, `&page=table&by=line${sides}&compare&unfolded&overlay=share&from=20%25&to=60%25`);
+const { searchParams } = new URL(page.url());
+const range = [searchParams.get("from2"), searchParams.get("to2")];
+// By time, the same link has another range of A; what is selected stays.
+await page.getByRole("combobox", { name: "how A is laid over B" }).selectOption("time");
+await settled(page);
+range.push(new URL(page.url()).searchParams.get("from2"));
+views["range by time"] = await page.evaluate(look);
 const runs = options.also.map((id) => `&also=${id}`).join("");
 views.runs = await go(page, `&page=table&by=line&with=${options.more}${sides}${runs}&compare&unfolded`);
 
@@ -92,4 +100,4 @@ await elsewhere.goto(new URL(search, options.other).href);
 await settled(elsewhere);
 const other = await elsewhere.evaluate(look);
 await browser.close();
-console.log(JSON.stringify({ problems, views, flame, chosen, stopped, back, swapped, other }));
+console.log(JSON.stringify({ problems, views, flame, range, chosen, stopped, back, swapped, other }));

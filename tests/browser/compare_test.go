@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heaptap/heaptap/tests/kit"
 	"github.com/heaptap/heaptap/tests/need"
@@ -60,6 +62,7 @@ func TestCompare(t *testing.T) {
 		Problems []string
 		Views    map[string]compared
 		Flame    struct{ Root, Command string }
+		Range    []string // of A: by share from and to, by time from
 		Chosen   struct {
 			URL  string
 			View compared
@@ -94,6 +97,20 @@ func TestCompare(t *testing.T) {
 				checkChanges(t, dir, v)
 			}
 		})
+	}
+	// By share, 20 % to 60 % of A; by time, 20 % of what B took.
+	ended := func(file string) int64 {
+		r := kit.JSON[struct {
+			Duration int64 `json:"duration_ns"`
+		}](t, "report", "--json", filepath.Join(dir, file))
+		return r[0].Duration
+	}
+	for i, want := range []float64{.2 * float64(ended("old.htap")), .6 * float64(ended("old.htap")),
+		.2 * float64(ended("new.htap"))} {
+		got, err := time.ParseDuration(s.Range[i])
+		if err != nil || math.Abs(float64(got)-want) > 1e5 {
+			t.Errorf("end %d of A's range is %s, want %v", i, s.Range[i], time.Duration(want))
+		}
 	}
 	total := asked(t, dir, s.Flame.Command).Total["peak"]
 	if want := fmt.Sprintf("+%.2f MiB", float64(total.After-total.Before)/(1<<20)); !strings.Contains(s.Flame.Root, want) {

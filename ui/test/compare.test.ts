@@ -51,7 +51,7 @@ test("the parameters and the command of a comparison", () => {
   assert.equal(
     diffCommand(runs, shown, recordingShown, compared, { ...sides, by: "stack", metric: ["peak", "bytes"] }),
     "heaptap diff --focus 'f g' --scale --by stack --metric peak,bytes " +
-      "/x/old.htap@..50% '/x/many it'\\''s@..50%' -- '/x/many it'\\''s@1s..' /x/new.htap@1s..",
+      "/x/old.htap@..50% '/x/many it'\\''s#9@..50%' -- '/x/many it'\\''s#10@1s..' /x/new.htap@1s..",
   );
   const two = comparisonOf(at({ from: "1s", from2: "0s", to2: "1s" }))!;
   assert.equal(

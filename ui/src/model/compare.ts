@@ -128,12 +128,13 @@ export function diffCommand(
   }
   const side = (ids: readonly string[], { from, to }: Times) =>
     ids.map((id) => {
-      const path = find(runs, id)?.run.path ?? run.path;
+      const found = find(runs, id) ?? { run, recording };
+      // Of several programs, each side names its own.
+      const path = found.run.path + (found.run.recordings.length > 1 ? `#${found.recording.pid}` : "");
       return shellQuote(isRange({ from, to }) ? `${path}@${from ?? ""}..${to ?? ""}` : path);
     });
   const before = side(compared.with.length > 0 ? compared.with : [recording.id], compared.before);
   const after = side([...compared.also, recording.id], compared.after);
-  if (run.recordings.length > 1) words.push("--process", String(recording.pid));
   const several = before.length > 1 || after.length > 1;
   return [...words, ...before, ...(several ? ["--"] : []), ...after].join(" ");
 }

@@ -92,7 +92,7 @@ export function words(place: Place, clock: Clock): Word[] {
     const compared = !others && (place.from2 !== undefined || place.to2 !== undefined);
     // Without it, what it was compared with is what is selected.
     const without = others
-      ? { ...place, from: undefined, to: undefined }
+      ? { ...place, from: undefined, to: undefined, from2: undefined, to2: undefined }
       : { ...place, from: place.from2, to: place.to2, from2: undefined, to2: undefined };
     add(compared ? "time B" : "time", clock.range(place.from, place.to), without);
     if (compared) add("time A", clock.range(place.from2, place.to2), { ...place, from2: undefined, to2: undefined });

@@ -41,10 +41,10 @@ export function CompareSection({ app }: { app: App }) {
           type="button"
           class="word"
           aria-pressed={place.compare && sides.has(id)}
-          title="this recording, less that one"
+          title={place.also.includes(id) ? "another run of side B" : "this recording, less that one"}
           onClick={() => run(id)}
         >
-          <span class="quiet">with</span> <bdi>{nameOfRun(runs, id)}</bdi>
+          <span class="quiet">{place.also.includes(id) ? "beside" : "with"}</span> <bdi>{nameOfRun(runs, id)}</bdi>
         </button>
       ))}
       {others.length > 1 && (

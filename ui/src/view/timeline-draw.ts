@@ -123,6 +123,8 @@ export interface Scene {
   whole: Steps;
   detail: Steps | undefined;
   columns: Columns;
+  /** The live bytes of another recording, by column. */
+  other?: Float64Array | undefined;
   /** The value at the top. */
   top: number;
   peak: { bytes: number; atNs: number };
@@ -144,12 +146,15 @@ export function sceneOf(
   clock: Clock,
   liveAlone = false,
   exact?: Highest,
+  laid?: Steps,
 ): Scene {
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
+  const other = laid && columnsOf(laid, undefined, axis).most;
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
   const [rows, left] = [rowsOf(height), gutter(width)];
-  return { width, rows, left, axis, whole, detail, columns, top: topOf(columns), peak, exact, palette, clock };
+  const top = Math.max(topOf(columns), other ? maximum(other) : 0);
+  return { width, rows, left, axis, whole, detail, columns, other, top, peak, exact, palette, clock };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
@@ -217,6 +222,7 @@ export function drawCurves(canvas: HTMLCanvasElement, scene: Scene): void {
   band(c, columns.most, columns.fewest, y, 0.34);
   if (maximum(columns.mapped) <= top) curve(c, columns.mapped, y, palette.quiet, 1, [1, 3]);
   curve(c, columns.resident, y, palette.resident, 1.5, [4, 3]);
+  if (scene.other) curve(c, scene.other, y, palette.compare, 1.5, []);
   curve(c, columns.most, y, palette.live, 1.5, []);
   c.restore();
   drawFlags(c, scene);

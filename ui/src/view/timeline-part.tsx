@@ -5,10 +5,11 @@ import type { Curve } from "../api.ts";
 import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
 import { Clock } from "../model/clock.ts";
-import { comparisonOf } from "../model/compare.ts";
+import { comparisonOf, nameOfRun } from "../model/compare.ts";
 import { literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
 import { offsetOf } from "../model/names.ts";
+import { align, laidOver, possible, rangeOfOther, selectedIn, type Overlay } from "../model/overlay.ts";
 import { timeText, type Span } from "../model/time.ts";
 import { spanOf, type Ranges, type Steps } from "../model/timeline.ts";
 import { act, timelineActions, type State } from "../model/timeline-moves.ts";
@@ -77,9 +78,29 @@ export function TimelineOfApp({ app }: { app: App }) {
     if (!ranges) app.brush.value = undefined;
     else if (a && (a.begin !== before?.begin || a.end !== before.end)) app.brush.value = a;
   };
+  // The recording that is compared with is laid over this one, and a selected range is one of both.
+  const overlaid = useSteps(app, "timeline-other", width, () => ({}), ({ place: { compare, with: ids } }) => {
+    return compare ? ids.at(-1) : undefined;
+  });
+  const other = overlaid.steps;
+  const ways = useMemo(() => (other && whole ? possible(other, whole) : []), [other, whole]);
+  const how = ways.find((one) => one === place.overlay) ?? "time";
+  const laid = useMemo(() => other && whole && laidOver(other, align(other, whole, how)), [other, whole, how]);
+  const timesOfOther = (by: Overlay, range: Span | undefined) =>
+    other && whole ? rangeOfOther(align(other, whole, by), other, range) : { from2: undefined, to2: undefined };
+  const layOver = (by: Overlay) => {
+    const overlay = by === "time" ? undefined : by;
+    app.change({ overlay, ...timesOfOther(by, run && selectedIn(place, run)) });
+  };
+  // A range that was selected before there was another recording is one of both, too.
+  useEffect(() => {
+    const range = run && selectedIn(place, run);
+    if (!place.compare || !laid || !range || place.from2 !== undefined || place.to2 !== undefined) return;
+    app.change(timesOfOther(how, range), "replace");
+  }, [laid, place]);
   const select = (ranges: Ranges) => {
     const { from, to, from2, to2 } = rangeTimes(ranges);
-    app.select(others ? { from, to } : { from, to, from2, to2 });
+    app.select(others ? { from, to, ...timesOfOther(how, ordered(ranges).a) } : { from, to, from2, to2 });
   };
   const { a, b } = state.ranges;
   useEffect(() => {
@@ -125,6 +146,15 @@ export function TimelineOfApp({ app }: { app: App }) {
       residentPeak={residentPeak}
       ribbon={ribbon}
       progress={progress}
+      other={
+        laid && {
+          steps: laid,
+          name: nameOfRun(app.runs.shown.value?.value ?? [], place.with.at(-1) ?? ""),
+          how,
+          possible: ways,
+          choose: layOver,
+        }
+      }
       state={state}
       clock={view ? new Clock(app.clock.run, view) : app.clock}
       liveAlone={place.live}
@@ -144,10 +174,12 @@ function useSteps(
   name: string,
   width: Signal<number>,
   range: () => { from?: string; to?: string } | undefined,
+  whose: (selected: Selected) => string | undefined = ({ recording }) => recording,
 ) {
-  const ask = ({ recording }: Selected, rough: boolean): Task<Steps> | undefined => {
+  const ask = (selected: Selected, rough: boolean): Task<Steps> | undefined => {
     const span = range();
-    if (!span || width.value === 0) return undefined;
+    const recording = whose(selected);
+    if (!span || recording === undefined || width.value === 0) return undefined;
     const steps = { ...span, steps: width.value };
     const parameters = rough ? { ...steps, rough: "pixel" } : steps;
     return taskOf(recording, { name: "process", parameters, read: stepsOf });

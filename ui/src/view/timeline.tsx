@@ -20,6 +20,7 @@ import {
   type Ribbon,
   type Steps,
 } from "../model/timeline.ts";
+import type { Overlay } from "../model/overlay.ts";
 import { dragged, grip, pointerFor, reach, slop, type Grip } from "../model/timeline-drag.ts";
 import { change, rate } from "../model/timeline-labels.ts";
 import {
@@ -60,6 +61,8 @@ export interface TimelineProps {
   residentPeak?: Peak | undefined;
   /** The function under the pointer, elsewhere on the page. */
   ribbon?: Ribbon | undefined;
+  /** Another recording, which is laid over this one. */
+  other?: Other | undefined;
   /** How far the steps of the whole run are, once that takes long. */
   progress?: Progress | undefined;
   state: State;
@@ -76,6 +79,15 @@ export interface TimelineProps {
   onView(view: Span | undefined): void;
   /** How many pixels the curves have: as many steps are worth asking for. */
   onWidth?(pixels: number): void;
+}
+
+/** Another recording, at the times of the one that is shown. */
+export interface Other {
+  steps: Steps;
+  name: string;
+  how: Overlay;
+  possible: readonly Overlay[];
+  choose(how: Overlay): void;
 }
 
 export function Timeline(props: TimelineProps) {
@@ -158,6 +170,7 @@ function Legend(props: With<Steps | undefined>) {
   return (
     <div class="readout">
       <Entry kind="live" label="live" hint={hint} from={from?.live} bytes={live} />
+      {props.other && <OtherEntry other={props.other} at={at} />}
       {ribbon && hasBlocks(ribbon) && (
         <Entry
           kind="ribbon"
@@ -211,6 +224,35 @@ function Legend(props: With<Steps | undefined>) {
         )}
       </span>
     </div>
+  );
+}
+
+/** The other recording: its live bytes at the same place, and how it is laid over. */
+function OtherEntry({ other, at }: { other: Other; at: number }) {
+  const { steps, how, possible } = other;
+  const [first = 0, last = 0] = [steps.timesNs[0], steps.timesNs.at(-1)];
+  const bytes = at < first || at > last ? NaN : (steps.live[stepAt(steps, at)] ?? NaN);
+  return (
+    <span class="swatch other">
+      <span title={`side A: ${other.name}`}>
+        A <span class="wide">{other.name}</span>
+      </span>{" "}
+      <Bytes bytes={bytes} />{" "}
+      <select
+        aria-label="how A is laid over B"
+        value={how}
+        onChange={(event) => {
+          const chosen = possible.find((one) => one === event.currentTarget.value);
+          if (chosen) other.choose(chosen);
+        }}
+      >
+        {possible.map((one) => (
+          <option key={one} value={one}>
+            by {one}
+          </option>
+        ))}
+      </select>
+    </span>
   );
 }
 
@@ -339,10 +381,11 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
   const { clock } = props;
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
-    return sceneOf(props.size, whole, detail, view ?? run, peak, palette, clock, props.liveAlone, props.peak);
+    const { size, liveAlone, other } = props;
+    return sceneOf(size, whole, detail, view ?? run, peak, palette, clock, liveAlone, props.peak, other?.steps);
   }, [
     ...[props.size, palette, whole, detail, view?.begin, view?.end],
-    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone, clock.run.end],
+    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone, clock.run.end, props.other?.steps],
   ]);
 
   useLayoutEffect(() => {

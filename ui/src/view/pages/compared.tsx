@@ -85,7 +85,7 @@ function parametersOf(selected: Selected): DiffParameters | undefined {
 
 /** The question of a page, which the bottom line shows as a command. */
 function useDiff<T>(app: App, read: (answer: Answers["diff"]) => T) {
-  const part = useMemo(() => app.follower<T>("diff"), [app]);
+  const part = useMemo(() => app.follower<T>("diff", false), [app]);
   useEffect(() => {
     const stop = app.put(part, (selected) => {
       const parameters = parametersOf(selected);

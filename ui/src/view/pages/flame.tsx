@@ -7,7 +7,7 @@ import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
 import { commandOf, type Values } from "../../model/commands.ts";
 import { diffCommand, lacking, sidesOf, type DiffParameters } from "../../model/compare.ts";
-import { literally, wrongIn } from "../../model/filters.ts";
+import { filtersOf, literally, wrongIn } from "../../model/filters.ts";
 import { legend, modes, palette, type ColourMode } from "../../model/flame/colour.ts";
 import { numbered, parseEdit } from "../../model/flame/edits.ts";
 import { Frames } from "../../model/flame/frames.ts";
@@ -61,6 +61,11 @@ function leastShare(by: ByName, rough: boolean): string {
   return rough ? "0.1%" : "0.02%";
 }
 
+/** What is selected, without what the reader drags: the server joins two recordings once a range is chosen. */
+function settledOf(selected: Selected): Selected {
+  return { ...selected, filters: filtersOf(selected.place), rough: false };
+}
+
 /** The same question about both sides. */
 function diffParametersOf({ place, filters }: Selected): DiffParameters & { tree: true } {
   const { by, metric, compared } = wantedOf(place, filters);
@@ -93,7 +98,7 @@ function taskFor(selected: Selected, frames: Frames): Task<Answer> {
   const { compared } = wanted;
   if (compared && (compared.with.length > 0 || compared.also.length > 0 || place.scale)) {
     // What is the same in two recordings, the server knows.
-    const diff = diffParametersOf(selected);
+    const diff = diffParametersOf(settledOf(selected));
     const question = pathOf(recording, "diff", diff as Values);
     return {
       base: recording,
@@ -134,7 +139,7 @@ export function Flame({ app }: { app: App }) {
       const { compared } = wantedOf(selected.place, selected.filters);
       const asked: Asked = { question: "tree", values, part };
       if (compared) {
-        const diff = diffParametersOf(selected);
+        const diff = diffParametersOf(settledOf(selected));
         const runs = app.runs.shown.peek()?.value ?? [];
         asked.question = "diff";
         asked.values = diff as Values;
