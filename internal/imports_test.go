@@ -220,7 +220,9 @@ var mayImport = map[string][]string{
 	"tests/exports/judges":           {},
 	"tests/golden":                   {"../tests/programs", "../tests/kit"},
 	"tests/order":                    {"event", "recording", "verify", "../tests/kit", "../tests/need"},
-	"tests/estimates":                {"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs"},
+	"tests/estimates": {
+		"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs",
+	},
 	"tests/growth":                   {"answer", "../tests/kit", "../tests/need"},
 	"tests/examples":                 {"../tests/kit", "../tests/need"},
 	"tests/questions":                {"../tests/kit", "../tests/need"},
