@@ -217,9 +217,9 @@ var mayImport = map[string][]string{
 	"tests/exports": {
 		"sqltool", "escape", "event", "recording", "../tests/programs", "../tests/kit", "../tests/need",
 	},
-	"tests/exports/judges":           {},
-	"tests/golden":                   {"../tests/programs", "../tests/kit"},
-	"tests/order":                    {"event", "recording", "verify", "../tests/kit", "../tests/need"},
+	"tests/exports/judges": {},
+	"tests/golden":         {"../tests/programs", "../tests/kit"},
+	"tests/order":          {"event", "recording", "verify", "../tests/kit", "../tests/need"},
 	"tests/estimates": {
 		"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs",
 	},
