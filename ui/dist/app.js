@@ -1,1 +1,1 @@
-import"./chunk-KNQYM3IY.js";import"./chunk-TZWJQDS6.js";
+import"./chunk-BRQ7TXZ5.js";import"./chunk-7EBHGOVE.js";

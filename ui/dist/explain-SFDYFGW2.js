@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-JSWNGUSS.js";import"./chunk-KCY4ZY73.js";import"./chunk-QGMXCP2F.js";import"./chunk-KNQYM3IY.js";import"./chunk-TZWJQDS6.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
