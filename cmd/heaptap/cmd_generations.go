@@ -43,8 +43,8 @@ that name count, with * and ?: so a repeat may have marks within it.`,
 	cmd.Flags().IntVar(&columns, "columns", columns, "show `N` moments; default: as many as fit, with --json 20")
 	cmd.Flags().BoolVar(&marks, "marks", false, "let the rows be the spans between marks, and list what every one of "+
 		"them left behind")
-	cmd.Flags().StringSliceVar(&names, "mark", nil, "as --marks, but only marks of this `NAME` count, with * and ?; may "+
-		"be repeated")
+	cmd.Flags().StringSliceVar(&names, "mark", nil, "as --marks, but only marks of this `NAME` count, with * and ?; "+
+		"may be repeated")
 	cmd.Flags().StringVar(&metric, "metric", metric, "show this `METRIC`: kept (bytes) or kept-blocks")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		known := []string{query.Kept.String(), query.KeptBlocks.String()}

@@ -30,8 +30,8 @@ var selectionFlags = []string{"thread", "freed-by", "region", "module", "size", 
 func (d *dumpFlags) selection(f *pflag.FlagSet) {
 	f.StringSliceVar(&d.Threads, "thread", nil, "print events of blocks that this `THREAD` allocated: its id, or its "+
 		"name with * and ?; may be repeated")
-	f.StringSliceVar(&d.FreedBy, "freed-by", nil, "print events of blocks that this `THREAD` freed, or gave to realloc: "+
-		"its id, or its name with * and ?; may be repeated")
+	f.StringSliceVar(&d.FreedBy, "freed-by", nil, "print events of blocks that this `THREAD` freed, or gave to "+
+		"realloc: its id, or its name with * and ?; may be repeated")
 	f.StringSliceVar(&d.Regions, "region", nil, "print events of blocks allocated in regions of this `NAME`: load, "+
 		"load/7, load/*; may be repeated")
 	f.StringSliceVar(&d.Modules, "module", nil, "print events with a frame in this `FILE`: libc, libc.so.6 or a path, "+

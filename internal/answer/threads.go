@@ -5,7 +5,8 @@ import "github.com/heaptap/heaptap/internal/query"
 // mostCrossed is how many threads have cells of their own, on each side.
 const mostCrossed = 64
 
-// Crossing is what one thread allocated and another one freed. Several threads are those without crossings of their own.
+// Crossing is what one thread allocated and another one freed. Several threads are those without crossings of their
+// own.
 type Crossing struct {
 	Allocated     *Thread `json:"allocated_by"` // null: several threads
 	Freed         *Thread `json:"freed_by"`     // null: nobody that was seen, or several threads

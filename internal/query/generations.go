@@ -140,8 +140,8 @@ func (g *generations) divide(t Triangle) (err error) {
 	return err
 }
 
-// spans divides the range at marks with one of these names; nil: at all. Changes of the recording mode are none: they are
-// the recorder's.
+// spans divides the range at marks with one of these names; nil: at all. Changes of the recording mode are none: they
+// are the recorder's.
 func (g *generations) spans(patterns []string) (b Bounds, err error) {
 	type bound struct {
 		time int64

@@ -173,7 +173,9 @@ func (m *Matrix) Capped(most int) []Crossing {
 // busiest returns the threads with most bytes, besides OtherThreads.
 func busiest(bytes map[uint32]uint64, most int) map[uint32]uint64 {
 	threads := slices.Collect(maps.Keys(bytes))
-	slices.SortFunc(threads, func(a, b uint32) int { return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(threads, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(bytes[b], bytes[a]), cmp.Compare(a, b))
+	})
 	threads = slices.DeleteFunc(threads, func(t uint32) bool { return t == OtherThreads })
 	found := make(map[uint32]uint64)
 	for _, t := range threads[:min(most, len(threads))] {

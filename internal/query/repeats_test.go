@@ -70,7 +70,8 @@ func TestRepeats(t *testing.T) {
 		var marks []event.Mark
 		for range rng.IntN(10) {
 			at := rng.Uint64N(n + 1)
-			m := event.Mark{Name: []string{"click 1", "click 2", "idle"}[rng.IntN(3)], Cut: at, Source: event.FromProgram}
+			name := []string{"click 1", "click 2", "idle"}[rng.IntN(3)]
+			m := event.Mark{Name: name, Cut: at, Source: event.FromProgram}
 			if at > 0 {
 				m.Time = r.events[at-1].Time
 			}

@@ -61,7 +61,8 @@ func TestActs(t *testing.T) {
 		t.Error(problem)
 	}
 	for _, l := range []layer{saw.ByName, saw.ByPicture} {
-		if !strings.Contains(l.Focus, "keep_large") || len(l.Filters) != 1 || !strings.Contains(l.Filters[0], "keep_large") {
+		if !strings.Contains(l.Focus, "keep_large") || len(l.Filters) != 1 ||
+			!strings.Contains(l.Filters[0], "keep_large") {
 			t.Errorf("a layer: %+v, want keep_large, which has most", l)
 		}
 	}

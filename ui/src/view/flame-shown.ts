@@ -13,7 +13,17 @@ import { nextMatch, step, type Step } from "../model/flame/walk.ts";
 import { percent, plural } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
 import type { Transform } from "../model/transforms.ts";
-import { boxPlace, Painter, rowAt, rowHeight, rowsIn, topOf, type Area, type Ground, type Picture } from "./flame-paint.ts";
+import {
+  boxPlace,
+  Painter,
+  rowAt,
+  rowHeight,
+  rowsIn,
+  topOf,
+  type Area,
+  type Ground,
+  type Picture,
+} from "./flame-paint.ts";
 import type { Entry } from "./menu.tsx";
 
 /** A frame of the picture, as the page needs it. */
