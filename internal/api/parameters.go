@@ -35,7 +35,7 @@ type asked struct {
 	up, stack, runtime        bool
 	before, marks             bool
 	scale, unchanged, tree    bool
-	with, also, mark          []string
+	with, also                []string
 	from2, to2                string
 	mark                      []string
 	timeline, fold, calls     bool
