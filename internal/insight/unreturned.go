@@ -17,6 +17,8 @@ const (
 	blockTables = 16
 	// leastStay is the least share of the run for which it stays. What is freed when the program ends does not count.
 	leastStay = .2
+	// shutDown is the share of the run at its end in which a program may free everything, and the allocator return it.
+	shutDown = .06
 	// freedPart is the least share of it that one function must have freed, so that a fix there would help.
 	freedPart = .5
 )
@@ -104,6 +106,10 @@ func stays(p *profile.Profile, after int64) (kept keptFree) {
 	for len(sets) > 0 && sets[0].Time < after {
 		sets = sets[1:]
 	}
+	ended := false // a reading was made while the program ended: what the one before says held until then
+	for n := len(sets); n > 0 && float64(sets[n-1].Time) > (1-shutDown)*float64(p.Duration); n-- {
+		sets, ended = sets[:n-1], true
+	}
 	least, level := ^uint64(0), uint64(0) // free from a reading to the last; the same from kept.at on
 	for i := len(sets) - 1; i >= 0; i-- {
 		s := &sets[i]
@@ -111,7 +117,7 @@ func stays(p *profile.Profile, after int64) (kept keptFree) {
 		least = min(least, free)
 		left := p.Duration - s.Time
 		switch {
-		case i == len(sets)-1 || float64(left) < leastStay*float64(p.Duration):
+		case i == len(sets)-1 && !ended || float64(left) < leastStay*float64(p.Duration):
 			continue // too late, or nothing says that it stays
 		case kept.at == nil:
 			kept.at, level = s, least
