@@ -40,7 +40,7 @@ docs/queries.md says how rows are matched.`,
   heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
   heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
   heaptap diff --tree server.4711.htap@..50% @50%..
-  heaptap diff build.htap#4711 build.htap#4712
+  heaptap diff make.4711.htap#make make.4711.htap#tests
   heaptap diff old.1.htap old.2.htap old.3.htap -- new.1.htap new.2.htap new.3.htap`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			_, _, err := bothSides(cmd, args)

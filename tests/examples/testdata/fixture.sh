@@ -98,6 +98,10 @@ for name in before.4711 after.4712 old.4711 new.4712 server.4712 before after ra
 	b.4712; do
 	heaptap run -q -o $name.htap -- ./server
 done
+for n in 1 2 3; do
+	cp old.4711.htap old.$n.htap
+	cp new.4712.htap new.$n.htap
+done
 mkdir -p recordings rank-1 rank-2 ~/.config/fish/completions
 cp server.4711.htap rank-1/app.1.htap
 cp server.4712.htap rank-2/app.1.htap
