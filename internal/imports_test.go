@@ -220,10 +220,12 @@ var mayImport = map[string][]string{
 	"tests/exports": {
 		"sqltool", "escape", "event", "recording", "../tests/programs", "../tests/kit", "../tests/need",
 	},
-	"tests/exports/judges":           {},
-	"tests/golden":                   {"../tests/programs", "../tests/kit"},
-	"tests/order":                    {"event", "recording", "verify", "../tests/kit", "../tests/need"},
-	"tests/estimates":                {"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs"},
+	"tests/exports/judges": {},
+	"tests/golden":         {"../tests/programs", "../tests/kit"},
+	"tests/order":          {"event", "recording", "verify", "../tests/kit", "../tests/need"},
+	"tests/estimates": {
+		"event", "query", "recording", "../tests/kit", "../tests/need", "../tests/programs",
+	},
 	"tests/replay":                   {"event", "recording", "replay", "../tests/kit", "../tests/need"},
 	"tests/growth":                   {"answer", "../tests/kit", "../tests/need"},
 	"tests/examples":                 {"../tests/kit", "../tests/need"},

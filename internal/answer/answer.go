@@ -27,8 +27,8 @@ type Head struct {
 	Frames        []Frame   `json:"frames,omitempty"` // of all call stacks of the answer
 }
 
-// Estimate is from what values were estimated: from some of the blocks in which the recording keeps its events. The true
-// value lies within NAME_margin of NAME in Confidence of all samples.
+// Estimate is from what values were estimated: from some of the blocks in which the recording keeps its events. The
+// true value lies within NAME_margin of NAME in Confidence of all samples.
 type Estimate struct {
 	Share      float64 `json:"share"` // of the range's events that were read
 	Blocks     int     `json:"blocks"`
@@ -60,7 +60,8 @@ type Metric struct {
 }
 
 // Values are metrics by name, made on demand. A metric that is an estimate comes with NAME_standard_error; one that is
-// not known is null. One that is an estimate from a part of the events comes with NAME_margin. The zero Values has no metrics.
+// not known is null. One that is an estimate from a part of the events comes with NAME_margin. The zero Values has no
+// metrics.
 type Values struct {
 	of   *query.Answer
 	v    *query.Values // nil: they are a row of sums

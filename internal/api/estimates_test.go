@@ -18,7 +18,8 @@ import (
 func inBlocks(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "blocks.htap")
-	w, err := recording.Create(path, event.Process{PID: 31, Exe: "/bin/app", Args: []string{"app"}}, recording.Options{})
+	process := event.Process{PID: 31, Exe: "/bin/app", Args: []string{"app"}}
+	w, err := recording.Create(path, process, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,8 @@ func TestEstimates(t *testing.T) {
 	for _, rough := range []string{sums + "&rough=pixel", "tree?rough=pixel&size=..50&metric=bytes",
 		"tree?rough=pixel&size=..50&metric=bytes&up", "tree?rough=pixel&size=..50&metric=bytes&of=often",
 		"top?rough=1ms&by=thread&size=..50&metric=bytes"} {
-		if text := get(rough); !strings.Contains(text, `"estimate":{"share":0.`) || !strings.Contains(text, "bytes_margin") {
+		text := get(rough)
+		if !strings.Contains(text, `"estimate":{"share":0.`) || !strings.Contains(text, "bytes_margin") {
 			t.Errorf("%s is not estimated: %.600s", rough, text)
 		}
 	}

@@ -135,8 +135,8 @@ var Parameters = []Parameter{
 	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
 	text("sql", "a question to the tables stacks, frames, events and timeline: one SELECT",
 		func(a *asked) *string { return &a.sql }),
-	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel, a thousandth of the run; sums "+
-		"that would need all events of a large recording may be estimates",
+	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel, a thousandth of the run; "+
+		"sums that would need all events of a large recording may be estimates",
 		func(a *asked) *string { return &a.rough }),
 	flag("fold", "remove the frames that texts fold, of wrappers and libraries: what they allocate is their callers'",
 		func(a *asked) *bool { return &a.fold }),

@@ -76,8 +76,8 @@ type draw struct {
 	Estimate
 	blocks  []int    // their numbers, in order
 	weights []uint64 // for how many blocks each of them stands
-	// By how much blocks differ from each other within each stratum, compared with how much its chosen block differs from
-	// that of the stratum before, and of the next one: at most 1.
+	// By how much blocks differ from each other within each stratum, compared with how much its chosen block differs
+	// from that of the stratum before, and of the next one: at most 1.
 	before, after []float64
 	metrics       []Metric // that are estimated
 	fields        []field  // of these

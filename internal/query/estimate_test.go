@@ -49,12 +49,13 @@ func TestDraw(t *testing.T) {
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	known, unknown := 0, 0
+	sums := []Metric{Bytes, Allocations, FreedBytes, Temporary, Slack, Reallocations, Churn}
 	for seed := range uint64(12) {
 		s, events := random(t, seed, 4000)
 		rng := rand.New(rand.NewPCG(seed, 4))
 		for range 6 {
 			q := &Query{By: []By{ByFunction, ByStack, ByThread, BySizeClass, ByLine, ByRegionName}[rng.IntN(6)],
-				Metrics:  []Metric{Bytes, Allocations, FreedBytes, Temporary, Slack, Reallocations, Churn}[rng.IntN(4):],
+				Metrics:  sums[rng.IntN(4):],
 				Sizes:    &Interval{0, 1 << rng.IntN(11)},
 				Estimate: &Sample{Events: 500, Seed: rng.Uint64()}}
 			if rng.IntN(2) == 0 {

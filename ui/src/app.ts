@@ -5,6 +5,7 @@ import type { About, Progress, Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
 import { clockOf, type Clock } from "./model/clock.ts";
 import { commandOf, type QuestionName, type Values } from "./model/commands.ts";
+import type { Estimate } from "./model/estimate.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
 import { Follower, type Task } from "./model/follower.ts";
 import { formatPlace, home, pageNames, parsePlace, type Place } from "./model/place.ts";
@@ -57,6 +58,8 @@ export class App {
   readonly hovered = signal<Hovered | undefined>(undefined);
   /** What the bottom line says was asked. */
   readonly asked = signal<Asked | undefined>(undefined);
+  /** From what the numbers of the page were estimated; undefined: they were not. */
+  readonly estimate = signal<Estimate | undefined>(undefined);
   readonly actions = new Actions(storage(), /^Mac|^iP/.test(navigator.platform));
   /** A hidden tab asks nothing. */
   readonly visible = signal(!document.hidden);
@@ -188,6 +191,21 @@ export class App {
       stop();
       if (this.asked.peek()?.part === part) this.asked.value = undefined;
     };
+  }
+
+  /** Waits until it is known what the recording can answer, or that this is not to be had. */
+  async known(): Promise<void> {
+    await new Promise<void>((done) => {
+      const stop = effect(() => {
+        const { phase } = this.about.wait.value ?? {};
+        if (!this.about.shown.value && phase !== "failed" && phase !== "cancelled") return;
+        // Parts that depend on it ask first.
+        setTimeout(() => {
+          stop();
+          done();
+        }, 0);
+      });
+    });
   }
 
   /** Why the server refuses filters; undefined: it does not, or does not answer. */

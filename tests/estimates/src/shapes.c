@@ -23,9 +23,18 @@ static uint32_t next(uint32_t *state)
 	return *state >> 8;
 }
 
-static NOINLINE void small(uint32_t *state) { free(get(16 + next(state) % 64)); }
-static NOINLINE void medium(uint32_t *state) { free(get(64 + next(state) % 512)); }
-static NOINLINE void large(uint32_t *state) { free(get(1024 + next(state) % 16384)); }
+static NOINLINE void small(uint32_t *state)
+{
+	free(get(16 + next(state) % 64));
+}
+static NOINLINE void medium(uint32_t *state)
+{
+	free(get(64 + next(state) % 512));
+}
+static NOINLINE void large(uint32_t *state)
+{
+	free(get(1024 + next(state) % 16384));
+}
 
 static NOINLINE void burst(int n)
 {

@@ -13,6 +13,8 @@ export interface TreeNode {
   /** By metric, as in the answer. */
   total: readonly number[];
   self: readonly number[];
+  /** Of an estimate: by how much the totals and the selves may be off; NaN: not known. */
+  margins?: { total: readonly number[]; self: readonly number[] };
   /** Children that were not sent. */
   folded: number;
 }
@@ -21,6 +23,9 @@ export interface TreeNode {
 export function treeOf(nodes: NodeColumns, metrics: readonly string[], below?: TreeNode): TreeNode {
   const all: TreeNode[] = [];
   const values = (records: NodeColumns["total"], i: number) => metrics.map((name) => records[name]?.[i] ?? NaN);
+  const margins = metrics.map((name) => `${name}_margin`);
+  const estimated = margins.some((name) => nodes.total[name]);
+  const off = (records: NodeColumns["total"], i: number) => margins.map((name) => records[name]?.[i] ?? NaN);
   for (let i = 0; i < nodes.rows; i++) {
     const row = nodes.group.row[i] ?? -1;
     const group = row < 0 ? undefined : new Group(nodes.group.of, undefined, row);
@@ -34,6 +39,7 @@ export function treeOf(nodes: NodeColumns, metrics: readonly string[], below?: T
       total: values(nodes.total, i),
       self: values(nodes.self, i),
       folded: nodes.folded[i] || 0,
+      ...(estimated && { margins: { total: off(nodes.total, i), self: off(nodes.self, i) } }),
     };
     all.push(node);
     parent?.children.push(node);

@@ -1,5 +1,6 @@
 // Tables of numbers: rows of any groups with the self and the total of any metrics.
 import type { MetricColumns, MetricName, Top } from "../api.ts";
+import type { Estimate } from "./estimate.ts";
 import { count, digits, duration, exactSize } from "./format.ts";
 import { groupsOf, type Group } from "./group.ts";
 import { metricOf } from "./metrics.ts";
@@ -28,16 +29,20 @@ export interface Sheet {
   whole: Readonly<Record<string, number>>;
   /** What could not be read; undefined or empty if all was. */
   missing?: string | undefined;
+  /** From what the values were estimated; undefined: they are exact. Their margins are NAME_margin beside NAME. */
+  estimate?: Estimate | undefined;
 }
 
 /** The table of an answer. */
 export function sheetOf(
-  answer: Pick<Top, "by" | "metrics" | "rows" | "frames" | "more" | "total" | "missing">,
+  answer: Pick<Top, "by" | "metrics" | "rows" | "frames" | "more" | "total" | "missing" | "estimate">,
 ): Sheet {
   const { by, rows, more, missing } = answer;
+  const estimate = answer.estimate ?? undefined;
   const whole = Object.fromEntries(Object.entries(answer.total).map(([name, value]) => [name, value ?? NaN]));
   const groups = groupsOf(rows.group, answer.frames);
-  return { by, metrics: metricsOf(answer.metrics), groups, total: rows.total, self: rows.self, more, whole, missing };
+  const { total, self } = rows;
+  return { by, metrics: metricsOf(answer.metrics), groups, total, self, more, whole, missing, estimate };
 }
 
 export function metricsOf({ rows, name, unit, sums }: MetricColumns): Metric[] {
@@ -278,10 +283,12 @@ export function inPlace(before: Sheet, now: Sheet): Sheet {
   const fresh = [...row.values()];
   from.push(...fresh);
   const { metrics } = before;
-  const take = (values: Sheet["total"]) =>
-    Object.fromEntries(
-      metrics.map(({ name }) => [name, Float64Array.from(from, (at) => values[name]?.[at] ?? NaN)]),
+  const take = (values: Sheet["total"]) => {
+    const names = new Set([...metrics.map(({ name }) => name as string), ...Object.keys(values)]);
+    return Object.fromEntries(
+      [...names].map((name) => [name, Float64Array.from(from, (at) => values[name]?.[at] ?? NaN)]),
     );
+  };
   const groups = [...before.groups];
   for (const at of fresh) {
     const group = now.groups[at];

@@ -12,6 +12,8 @@ export interface Question<Q extends QuestionName, T> {
   same?: Values;
   /** Flags that only the command has. */
   flags?: Values;
+  /** What comes first: the question is put when that has ended, however it does. */
+  after?: () => Promise<unknown>;
   /** Makes of the decoded answer what is shown. */
   read: (answer: Answers[Q]) => T;
 }
@@ -22,7 +24,10 @@ export function taskOf<Q extends QuestionName, T>(recording: string, question: Q
   return {
     base: recording,
     key: path,
-    run: async (ask) => question.read(decode<Answers[Q]>(await ask(path)).answer),
+    run: async (ask) => {
+      await question.after?.().catch(() => {});
+      return question.read(decode<Answers[Q]>(await ask(path)).answer);
+    },
   };
 }
 

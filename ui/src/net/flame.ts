@@ -1,5 +1,6 @@
 // The question `tree`, and what the flame graph makes of the answer.
 import type { Answers, ComparedTree, MetricName, NodeColumns, Parameters, Sandwich, Tree as Answer } from "../api.ts";
+import type { Estimate } from "../model/estimate.ts";
 import type { Frames } from "../model/flame/frames.ts";
 import { treeOf, type Tree } from "../model/flame/tree.ts";
 
@@ -16,6 +17,8 @@ export interface FlameAnswer {
   /** The frame of the root, if the tree is a part of another one. */
   root: number | undefined;
   missing: string;
+  /** From what the values were estimated; undefined: they are exact. */
+  estimate: Estimate | undefined;
 }
 
 /** Makes trees of an answer. `mean` is the metric that colours: what it is multiplied with adds up. */
@@ -40,11 +43,11 @@ export function flameOf(answer: Answers["tree"], frames: Frames, metric: MetricN
     const root = nodes.group.row[0] ?? -1;
     return { tree, root: root < 0 ? undefined : numbers[root] };
   };
-  const missing = answer.missing ?? "";
+  const common = { missing: answer.missing ?? "", estimate: answer.estimate ?? undefined };
   if (isSandwich(answer)) {
-    return { tree: read(answer.callees).tree, callers: read(answer.callers).tree, root: undefined, missing };
+    return { tree: read(answer.callees).tree, callers: read(answer.callers).tree, root: undefined, ...common };
   }
-  return { ...read(answer.nodes), callers: undefined, missing };
+  return { ...read(answer.nodes), callers: undefined, ...common };
 }
 
 function isSandwich(answer: Answer | Sandwich): answer is Sandwich {
@@ -79,5 +82,6 @@ export function flamesOf(
     callers: undefined,
     root: root < 0 ? undefined : numbers[root],
     missing: after.missing || before.missing || "",
+    estimate: undefined,
   };
 }

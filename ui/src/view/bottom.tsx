@@ -4,7 +4,8 @@ import type { ComponentChildren } from "preact";
 import type { App, Asked } from "../app.ts";
 import type { Recording, Run } from "../model/answers.ts";
 import { commandOf } from "../model/commands.ts";
-import { duration, plural, shortCount } from "../model/format.ts";
+import type { Estimate } from "../model/estimate.ts";
+import { duration, percent, plural, shortCount } from "../model/format.ts";
 import { visible } from "../model/names.ts";
 import { formatPlace } from "../model/place.ts";
 import { pathOf } from "../net/ask.ts";
@@ -18,7 +19,7 @@ export function Bottom({ app, children }: { app: App; children: ComponentChildre
   const about = app.about.shown.value?.value;
   return (
     <footer class="bottom">
-      {asked && <How asked={asked} sampled={about?.sampled ?? false} />}
+      {asked && <How asked={asked} estimate={app.estimate.value} sampled={about?.sampled ?? false} />}
       {asked && chosen && <Same app={app} asked={asked} {...chosen} />}
       <span class="copied" role="status">
         {copied.value}
@@ -38,9 +39,18 @@ export function Bottom({ app, children }: { app: App; children: ComponentChildre
   );
 }
 
-function How({ asked, sampled }: { asked: Asked; sampled: boolean }) {
+function How(props: { asked: Asked; estimate: Estimate | undefined; sampled: boolean }) {
+  const { asked, estimate, sampled } = props;
   const shown = asked.part.shown.value;
   const wait = asked.part.wait.value;
+  if (estimate && wait?.phase !== "failed") {
+    const counting = wait?.phase === "busy" && " · counting …";
+    return (
+      <span class="how rough">
+        estimated from {percent(estimate.share, 1)} of the events{counting}
+      </span>
+    );
+  }
   if (wait?.phase === "busy") return <span class="how busy">asking …</span>;
   if (wait?.phase === "failed") return <span class="how wrong">no answer</span>;
   if (!shown) return <span class="how quiet">…</span>;

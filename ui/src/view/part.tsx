@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Doing } from "../actions.ts";
 import type { App, Selected } from "../app.ts";
 import type { QuestionName } from "../model/commands.ts";
+import type { Estimate } from "../model/estimate.ts";
 import type { Follower, Shown, Task } from "../model/follower.ts";
 import type { Question } from "../net/ask.ts";
 import { CancelledBox, FaultBox, ProgressBox } from "./states.tsx";
@@ -61,6 +62,42 @@ export function useMainPart<Q extends QuestionName, T>(
   return part;
 }
 
+/**
+ * An estimate comes before the exact answer, which is asked when the estimate is there: counting all events takes every
+ * processor, so that neither would be there sooner.
+ */
+export function useOrder(app: App) {
+  return useMemo(() => {
+    let asked: { key: string; answer: Promise<unknown> } | undefined;
+    return {
+      /** A task that comes before the one with the key. */
+      first: <T,>(task: Task<T>, key: string): Task<T> => ({
+        ...task,
+        run: (ask) => {
+          const answer = task.run(ask);
+          asked = { key, answer };
+          return answer;
+        },
+      }),
+      /** Waits for what comes before the task with a key. */
+      before: async (key: string): Promise<void> => {
+        await app.known();
+        if (asked?.key === key) await asked.answer.catch(() => {});
+      },
+    };
+  }, [app]);
+}
+
+/** Has the bottom line say from what the page's numbers were estimated. */
+export function useEstimate(app: App, estimate: Estimate | undefined): void {
+  useEffect(() => {
+    app.estimate.value = estimate;
+    return () => {
+      app.estimate.value = undefined;
+    };
+  }, [estimate]);
+}
+
 /** Says what actions do while the component is shown. */
 export function useActions(app: App, doing: Doing): void {
   const now = useRef(doing);
@@ -71,14 +108,18 @@ export function useActions(app: App, doing: Doing): void {
   }, [app, Object.keys(doing).join()]);
 }
 
-/** Shows an answer, or for what it waits. An answer that is being replaced stays until the next one is there. */
+/**
+ * Shows an answer, or for what it waits. An answer that is being replaced stays until the next one is there.
+ * @param first is shown as long as there is none
+ */
 export function Answered<T>(props: {
   part: Follower<T>;
+  first?: Shown<T> | undefined;
   skeleton: ComponentChildren;
   children: (value: T, shown: Shown<T>) => ComponentChildren;
 }) {
   const { part } = props;
-  const shown = part.shown.value;
+  const shown = part.shown.value ?? (part.wait.value?.phase === "failed" ? undefined : props.first);
   const wait = part.wait.value;
   const busy = wait?.phase === "busy";
   return (

@@ -28,6 +28,8 @@ export interface GridCell {
   value?: number;
   /** The length of its bar, from 0 to 1. */
   bar: number;
+  /** How far off the number may be is not known. */
+  unsure?: boolean;
 }
 
 export interface GridRow {
@@ -290,6 +292,11 @@ function rowId(key: number): string {
   return `row-${key}`;
 }
 
+function classOf(text: string, unsure = false): string {
+  if (unsure) return "grid-cell number unsure";
+  return text === "0" || text === "0 %" ? "grid-cell number zero" : "grid-cell number";
+}
+
 interface RowProps {
   data: GridData;
   i: number;
@@ -306,11 +313,11 @@ class RowView extends Component<RowProps> {
   override render({ data, i, current }: RowProps) {
     const row = data.row(i);
     const cells = data.columns.map(({ key }, column) => {
-      const { text, exact, bar } = data.cell(i, column);
+      const { text, exact, bar, unsure } = data.cell(i, column);
       return (
         <div
           key={key}
-          class={text === "0" || text === "0 %" ? "grid-cell number zero" : "grid-cell number"}
+          class={classOf(text, unsure)}
           role="gridcell"
           aria-colindex={column + 2}
           title={exact}

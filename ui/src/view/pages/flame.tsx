@@ -18,20 +18,21 @@ import type { Found } from "../../model/flame/search.ts";
 import type { Tree } from "../../model/flame/tree.ts";
 import { countedOf, groupings, neededFor, shapes, titleOf, wantedOf } from "../../model/flame/wanted.ts";
 import type { Shape, Wanted } from "../../model/flame/wanted.ts";
-import type { Task } from "../../model/follower.ts";
+import type { Shown, Task } from "../../model/follower.ts";
 import { count, digits, duration, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
 import { atOf, labelAt, metricOf, type Unit } from "../../model/metrics.ts";
 import { base } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
 import { changeOf, type Transform } from "../../model/transforms.ts";
 import { pathOf } from "../../net/ask.ts";
+import { estimable, isEstimated, needsEvents } from "../../model/estimate.ts";
 import { exactNodes, flameOf, flamesOf, roughNodes, type FlameAnswer, type TreeParameters } from "../../net/flame.ts";
 import { startWorker } from "../../net/trusted.ts";
 import { Drawer } from "../../worker/drawer.ts";
 import { copyText } from "../copy.ts";
 import type { FlameHandle, Picked } from "../flame-shown.ts";
 import { FlameGraph } from "../flame.tsx";
-import { Answered, useActions } from "../part.tsx";
+import { Answered, useActions, useEstimate, useOrder, usePart } from "../part.tsx";
 import { saveBlob } from "../picture.ts";
 import { EmptyBox } from "../states.tsx";
 import { WaysBack } from "../ways-back.tsx";
@@ -83,10 +84,28 @@ interface Answer extends FlameAnswer, Wanted {
   parameters: TreeParameters;
 }
 
-function taskFor(selected: Selected, frames: Frames): Task<Answer> {
+/** The same question, answered by an estimate. */
+function estimateFor(app: App, selected: Selected, frames: Frames): Task<Answer> | undefined {
+  const { place, filters } = selected;
+  const { by, metric, colour, compared } = wantedOf(place, filters);
+  const events = app.about.shown.value?.value.events;
+  if (selected.rough || compared || colour === "age" || estimable([metric]).length === 0) return undefined;
+  return isEstimated(place, by, events) ? taskFor(selected, frames, true) : undefined;
+}
+
+/** What is shown: an estimate until the answer is there. */
+function nowShown(app: App, frames: Frames, first: Shown<Answer> | undefined, answer: Shown<Answer> | undefined) {
+  if (!first || app.brush.value !== undefined) return answer;
+  const selected = app.selection();
+  const wanted = taskFor(selected, frames).key;
+  return answer?.task.key !== wanted && first.task.key === estimateFor(app, selected, frames)?.key ? first : answer;
+}
+
+function taskFor(selected: Selected, frames: Frames, estimate = false): Task<Answer> {
   const { place, recording, filters } = selected;
   const wanted = wantedOf(place, filters);
   const parameters = parametersOf(selected);
+  if (estimate) parameters.rough = "pixel";
   const mean = wanted.colour === "age" ? "mean-lifetime" : undefined;
   const path = pathOf(recording, "tree", parameters as Values);
   let other: string | undefined;
@@ -127,6 +146,11 @@ function taskFor(selected: Selected, frames: Frames): Task<Answer> {
 export function Flame({ app }: { app: App }) {
   const frames = useMemo(() => new Frames(), []);
   const part = useMemo(() => app.follower<Answer>("flame"), [app]);
+  const ordered = useOrder(app);
+  const first = usePart<Answer>(app, "flame-quick", (selected) => {
+    const task = estimateFor(app, selected, frames);
+    return task && ordered.first(task, taskFor(selected, frames).key);
+  });
   useEffect(() => drawer.start(), []);
   useEffect(() => {
     const stop = app.put(part, (selected) => {
@@ -141,7 +165,13 @@ export function Flame({ app }: { app: App }) {
         asked.command = (run, recording) => diffCommand(runs, run, recording, compared, diff);
       }
       queueMicrotask(() => (app.asked.value = asked));
-      return taskFor(selected, frames);
+      const task = taskFor(selected, frames);
+      if (selected.rough || compared || !needsEvents(selected.place)) return task;
+      const run: typeof task.run = async (ask) => {
+        await ordered.before(task.key);
+        return task.run(ask);
+      };
+      return { ...task, run };
     });
     return () => {
       stop();
@@ -149,15 +179,18 @@ export function Flame({ app }: { app: App }) {
       part.clear();
     };
   }, [part]);
+  const shown = nowShown(app, frames, first.shown.value, part.shown.value);
+  useEstimate(app, shown?.value.estimate);
   const handle = useRef<FlameHandle | undefined>(undefined);
   const found = useSignal<{ found: Found | undefined; current: number }>({ found: undefined, current: 0 });
   return (
     <div class="flame-page">
-      <Bar app={app} found={found} handle={handle} part={part.shown.value?.value} />
-      <Answered part={part} skeleton={<div class="flame-skeleton" aria-hidden="true" />}>
-        {(answer, shown) => (
-          <Pictures app={app} frames={frames} answer={answer} rough={shown.rough} handle={handle} found={found} />
-        )}
+      <Bar app={app} found={found} handle={handle} part={shown?.value} />
+      <Answered part={part} first={shown} skeleton={<div class="flame-skeleton" aria-hidden="true" />}>
+        {(_, was) => {
+          const { value, rough } = shown ?? was;
+          return <Pictures app={app} frames={frames} answer={value} rough={rough} handle={handle} found={found} />;
+        }}
       </Answered>
     </div>
   );

@@ -5,11 +5,12 @@ import type { ComponentChildren } from "preact";
 import type { App, Selected } from "../../app.ts";
 import type { MetricName } from "../../api.ts";
 import type { QuestionName } from "../../model/commands.ts";
+import { needsEvents, type Estimate } from "../../model/estimate.ts";
 import { Extras } from "../../model/extra.ts";
-import type { Follower, Shown } from "../../model/follower.ts";
+import type { Follower, Shown, Task } from "../../model/follower.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Frame, type Group, type Kind } from "../../model/group.ts";
-import { labelAt, metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
+import { isRange, labelAt, metricGroups, metricOf, metricsAt, whyNot, type Times } from "../../model/metrics.ts";
 import { base as moduleName, shorten, visible } from "../../model/names.ts";
 import type { Line } from "../../model/outline.ts";
 import type { Place } from "../../model/place.ts";
@@ -18,7 +19,7 @@ import { csvRows, markdown, type Column } from "../../model/table.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { copyText } from "../copy.ts";
 import { Menu, type Entry, type MenuProps } from "../menu.tsx";
-import { useMainPart, usePart } from "../part.tsx";
+import { useEstimate, useMainPart, useOrder, usePart } from "../part.tsx";
 import { EmptyBox } from "../states.tsx";
 import type { GridColumn, GridData, GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
@@ -31,7 +32,12 @@ export function shownMetrics(place: Place, range: Times): MetricName[] {
   return metricsAt(place, range, others);
 }
 
-export function gridColumn({ key, metric, side, scale, values }: Column, alone: boolean, sorts: boolean): GridColumn {
+/** How much wider an estimate is than a number. */
+const marginChars = 9;
+
+/** @param estimated numbers have margins behind them */
+export function gridColumn(column: Column, alone: boolean, sorts: boolean, estimated = false): GridColumn {
+  const { key, metric, side, scale, values } = column;
   let largest = 0;
   for (const value of values) if (value > largest) largest = value;
   const what = alone ? "" : side;
@@ -39,6 +45,7 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
   const [heads, most] = [alone || side === "total", alone ? 16 : 13];
   const title = [what, scale.unit].filter((part) => part !== "").join(" ");
   const { label, short, about } = metricOf(metric) ?? { label: metric, short: metric, about: "" };
+  const numbers = scale.text(largest).length + (estimated && largest > 0 ? marginChars : 0);
   const meaning = side === "self" ? "what the function allocated itself" : "with all that it called";
   return {
     key,
@@ -46,7 +53,7 @@ export function gridColumn({ key, metric, side, scale, values }: Column, alone: 
     title: title || "\u00a0",
     heading: short,
     hint: [alone ? label : `${label}: ${meaning}`, about].filter(Boolean).join("\n"),
-    chars: Math.max(scale.text(largest).length, title.length + 1, heads ? Math.min(short.length, most) + 1 : 0, 6),
+    chars: Math.max(numbers, title.length + 1, heads ? Math.min(short.length, most) + 1 : 0, 6),
     sorts,
   };
 }
@@ -353,32 +360,56 @@ export function nodeRow(line: Line): GridRow {
   return { key, level, indent, open, name: group?.name ?? "", note, title, tone };
 }
 
+/** A quick question: of the metrics that summaries have, or of those that can be estimated; "": the whole question. */
+export type Quick = "" | "summaries" | "estimate";
+
 /**
  * A main part with a quick one before it: of a range, metrics that summaries have are there at once, and the others
- * may need all its events. What is shown is the quick answer until the whole one is there.
+ * may need all its events. Of what only events tell, sums are estimated first. What is shown is the quick answer until
+ * the whole one is there.
+ * @param estimated whether a place has something that is estimated before it is counted
  */
-export function useQuickPart<Q extends QuestionName, T>(
+export function useQuickPart<Q extends QuestionName, T extends { estimate?: Estimate | undefined }>(
   app: App,
   name: string,
-  questionOf: (selected: Selected, quick: boolean) => Question<Q, T>,
-): { part: Follower<T>; quick: (shown: Shown<T>) => Shown<T> } {
-  // It is asked first: the server has few workers.
-  const first = usePart(app, `${name}-quick`, (selected) => {
+  questionOf: (selected: Selected, quick: Quick) => Question<Q, T>,
+  estimated: (selected: Selected) => boolean,
+): { part: Follower<T>; quick: (shown: Shown<T>) => Shown<T>; first: Shown<T> | undefined } {
+  const quickOf = (selected: Selected): Quick => {
     const { place } = selected;
-    const listed = place.thread.length + place["freed-by"].length + place.region.length > 0;
-    const needsEvents = listed || place.size || place.lifetime;
-    const range = place.from !== undefined || place.to !== undefined;
-    return selected.rough || needsEvents || !range ? undefined : taskOf(selected.recording, questionOf(selected, true));
-  });
-  const part = useMainPart(app, name, (selected) => questionOf(selected, false));
-  const quick = (shown: Shown<T>) => {
-    const at = first.shown.value;
-    if (!at || app.brush.value !== undefined) return shown;
-    const selected = app.selection();
-    const key = (fast: boolean) => taskOf(selected.recording, questionOf(selected, fast)).key;
-    return shown.task.key !== key(false) && at.task.key === key(true) ? at : shown;
+    if (needsEvents(place) || estimated(selected)) return estimated(selected) ? "estimate" : "";
+    return isRange(place) ? "summaries" : "";
   };
-  return { part, quick };
+  const key = (selected: Selected, which: Quick) => taskOf(selected.recording, questionOf(selected, which)).key;
+  const order = useOrder(app);
+  // It is asked first: the server has few workers.
+  const first = usePart(app, `${name}-quick`, (selected): Task<T> | undefined => {
+    const which = quickOf(selected);
+    if (selected.rough || which === "") return undefined;
+    const task = taskOf(selected.recording, questionOf(selected, which));
+    if (which === "summaries") return task;
+    return order.first(task, key(selected, ""));
+  });
+  const part = useMainPart(app, name, (selected) => {
+    const question = questionOf(selected, "");
+    if (selected.rough || !(needsEvents(selected.place) || estimated(selected))) return question;
+    return { ...question, after: () => order.before(taskOf(selected.recording, question).key) };
+  });
+  /** The quick answer, if it is one to what is selected. */
+  const now = (): Shown<T> | undefined => {
+    const at = first.shown.value;
+    if (!at || app.brush.value !== undefined) return undefined;
+    const selected = app.selection();
+    const which = quickOf(selected);
+    return which !== "" && at.task.key === key(selected, which) ? at : undefined;
+  };
+  const quick = (shown: Shown<T>) => {
+    const at = now();
+    return at && shown.task.key !== key(app.selection(), "") ? at : shown;
+  };
+  const { shown } = part;
+  useEstimate(app, (shown.value ? quick(shown.value) : now())?.value.estimate);
+  return { part, quick, first: shown.value ? undefined : now() };
 }
 
 /** Rows in grey, until the answer is there. */

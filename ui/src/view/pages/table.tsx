@@ -3,6 +3,7 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ByName, MetricName, Parameters, Sandwich, Tree } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
+import { estimable, estimateOf, intervalText, isEstimated } from "../../model/estimate.ts";
 import { plural } from "../../model/format.ts";
 import { hash, type Group } from "../../model/group.ts";
 import { filtersOf } from "../../model/filters.ts";
@@ -37,6 +38,7 @@ import {
   useMenu,
   useNotice,
   useQuickPart,
+  type Quick,
 } from "./rows.tsx";
 
 const groupings: readonly ByName[] = [
@@ -72,14 +74,15 @@ type Order = Pick<Parameters["top"], "sort" | "self" | "reverse">;
 /** The question of which all rows are here, without an order, and the order that it has. */
 const complete = signal<{ rows: string; order: Order } | undefined>(undefined);
 
-function questionOf({ place, filters, rough }: Selected, first = false): Question<"top", Sheet> {
+function questionOf({ place, filters, rough }: Selected, quick: Quick = ""): Question<"top", Sheet> {
   const metrics = shownMetrics(place, filters);
-  const metric = rough || first ? table.quickOf(metrics) : metrics;
+  const few = quick === "estimate" ? estimable(metrics) : table.quickOf(metrics);
+  const metric = rough || quick !== "" ? few : metrics;
   const parameters: Parameters["top"] = { ...filters, by: byOf(place), metric, limit: firstRows };
   Object.assign(parameters, atOf(place, metric));
   if (folds(place)) parameters.fold = true;
   if (place.match !== undefined) parameters.match = place.match;
-  if (rough) parameters.rough = "pixel";
+  if (rough || quick === "estimate") parameters.rough = "pixel";
   const order: Order = {};
   if (place.sort === "name" || metric.some((name) => name === place.sort)) order.sort = place.sort ?? "";
   if (place.self) order.self = true;
@@ -119,8 +122,16 @@ interface Arranged {
   folded: number;
 }
 
+/** Whether a column has numbers. */
+function isKnown({ values }: Column): boolean {
+  return values.some((value) => !Number.isNaN(value));
+}
+
 export function Table({ app }: { app: App }) {
-  const { part, quick } = useQuickPart(app, "table", questionOf);
+  const { part, quick, first } = useQuickPart(app, "table", questionOf, ({ place, filters }) => {
+    const { events } = app.about.shown.value?.value ?? {};
+    return isEstimated(place, byOf(place), events) && estimable(shownMetrics(place, filters)).length > 0;
+  });
   const phase = part.wait.value?.phase;
   const find = useRef<HTMLInputElement>(null);
   return (
@@ -131,7 +142,7 @@ export function Table({ app }: { app: App }) {
           <Match app={app} input={find} />
         </div>
       )}
-      <Answered part={part} skeleton={rowsSkeleton}>
+      <Answered part={part} first={first} skeleton={rowsSkeleton}>
         {(_, shown) => {
           const { value, rough, task } = quick(shown);
           return <Rows app={app} first={value} rough={rough} asked={task.key} />;
@@ -192,7 +203,9 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
       for (let i = before.order.length, row = before.sheet.groups.length; i < order.length; ) order[i++] = row++;
       return { sheet, columns, order, folded: before.folded };
     }
-    const columns = table.columnsOf(joined, before?.columns);
+    // What was estimated keeps its units when it is counted.
+    const estimated = before?.sheet.estimate && !joined.estimate ? before.columns.filter(isKnown) : undefined;
+    const columns = table.columnsOf(joined, estimated ?? before?.columns, estimated !== undefined);
     const all = table.sorted(joined.groups, sort, columns);
     const order = place.unfolded || (place.self && !folds(place)) ? all : table.withoutLibraries(joined.groups, all);
     return (last.current = { sheet: joined, columns, order, folded: all.length - order.length });
@@ -290,7 +303,7 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
       label: `${sheet.by} by ${sort.key.replace(".", ", ")}`,
       nameTitle: sheet.by,
       nameSorts: true,
-      columns: columns.map((column) => gridColumn(column, alone, true)),
+      columns: columns.map((column) => gridColumn(column, alone, true, sheet.estimate !== undefined)),
       rows: lines.length,
       more: sheet.more,
       row: (i) => {
@@ -307,7 +320,12 @@ function Rows({ app, first, rough, asked }: { app: App; first: Sheet; rough: boo
         const v = column && valueAt(i, column);
         if (!column || v === undefined) return { text: "", exact: "", bar: 0 };
         const bar = column.full > 0 && v > 0 ? v / column.full : 0;
-        return { text: column.scale.text(v), exact: column.scale.exact(v), bar, value: v };
+        const exact = column.scale.exact(v);
+        const at = lines.at(i);
+        if (!sheet.estimate || typeof at !== "number") return { text: column.scale.text(v), exact, bar, value: v };
+        const margin = sheet[column.side][`${column.metric}_margin`]?.[at] ?? NaN;
+        const words = Number.isNaN(v) || v === 0 ? exact : intervalText(v, margin, column.scale.exact);
+        return { ...estimateOf(column.scale.text(v), v, margin), exact: words, bar, value: v };
       },
       find: (key) => {
         const sub = lines.ofSub(key);

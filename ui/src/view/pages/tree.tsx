@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Answers, ByName, MetricName, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
+import { estimable, estimateOf, intervalText, isEstimated, type Estimate } from "../../model/estimate.ts";
 import { percent } from "../../model/format.ts";
 import type { Group } from "../../model/group.ts";
 import { atOf, metricOf } from "../../model/metrics.ts";
@@ -34,6 +35,7 @@ import {
   useMenu,
   useNotice,
   useQuickPart,
+  type Quick,
 } from "./rows.tsx";
 
 const groupings: readonly ByName[] = ["function", "line", "address", "file", "module", "region", "region-name"];
@@ -54,22 +56,25 @@ interface Answer {
   metrics: Metric[];
   root: TreeNode;
   missing: string | undefined;
+  estimate?: Estimate | undefined;
 }
 
-function questionOf({ place, filters, rough }: Selected, first = false): Question<"tree", Answer> {
+function questionOf({ place, filters, rough }: Selected, quick: Quick = ""): Question<"tree", Answer> {
   const all = shownMetrics(place, filters);
-  const metric = rough || first ? table.quickOf(all) : all;
+  const few = quick === "estimate" ? estimable(all) : table.quickOf(all);
+  const metric = rough || quick !== "" ? few : all;
   const parameters: Parameters["tree"] = { ...filters, by: byOf(place), metric, nodes: nodesAtOnce, threshold: "0" };
   Object.assign(parameters, atOf(place, metric));
   if (place.up) parameters.up = true;
   if (place.below.length > 0) parameters.below = [...place.below];
-  if (rough) parameters.rough = "pixel";
+  if (rough || quick === "estimate") parameters.rough = "pixel";
   return { name: "tree", parameters, read: (answer) => answerOf(answer, all) };
 }
 
 function answerOf(answer: Answers["tree"], names: readonly MetricName[]): Answer {
-  const { by, missing } = answer;
-  return { by, names, missing, metrics: table.metricsOf(answer.metrics), root: treeOf(nodesOf(answer), names) };
+  const { by, missing, estimate } = answer;
+  const root = treeOf(nodesOf(answer), names);
+  return { by, names, missing, estimate: estimate ?? undefined, metrics: table.metricsOf(answer.metrics), root };
 }
 
 function nodesOf(answer: Answers["tree"]) {
@@ -78,9 +83,12 @@ function nodesOf(answer: Answers["tree"]) {
 }
 
 export function Tree({ app }: { app: App }) {
-  const { part, quick } = useQuickPart(app, "tree", questionOf);
+  const { part, quick, first } = useQuickPart(app, "tree", questionOf, ({ place, filters }) => {
+    const { events } = app.about.shown.value?.value ?? {};
+    return isEstimated(place, byOf(place), events) && estimable(shownMetrics(place, filters)).length > 0;
+  });
   return (
-    <Answered part={part} skeleton={rowsSkeleton}>
+    <Answered part={part} first={first} skeleton={rowsSkeleton}>
       {(_, shown) => {
         const { value, rough } = quick(shown);
         return <Rows app={app} answer={value} rough={rough} />;
@@ -200,7 +208,7 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     const alone = answer.metrics.length === 0;
     const list: { column: Column | undefined; grid: GridColumn }[] = columns.map((column) => ({
       column,
-      grid: gridColumn(column, alone, column.side === "total"),
+      grid: gridColumn(column, alone, column.side === "total", answer.estimate !== undefined),
     }));
     const hint = "the share of all that is counted";
     const shares: GridColumn = {
@@ -238,7 +246,14 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
         const value = valueOf(line, column);
         if (line.kind === "rest" && Number.isNaN(value)) return nothing;
         const bar = column.full > 0 && value > 0 ? value / column.full : 0;
-        return { text: column.scale.text(value), exact: column.scale.exact(value), bar, value };
+        const { text, exact } = { text: column.scale.text(value), exact: column.scale.exact(value) };
+        const { margins } = line.node;
+        if (!margins || line.kind === "rest" || Number.isNaN(value) || value === 0) return { text, exact, bar, value };
+        // A self has those of folded frames in it, whose margins do not add up.
+        if (column.side === "self") return { text: `≈ ${text}`, exact, bar, value };
+        const margin = margins.total[metrics.indexOf(column.metric)] ?? NaN;
+        const words = intervalText(value, margin, column.scale.exact);
+        return { ...estimateOf(text, value, margin), exact: words, bar, value };
       },
       find: (key) => lines.findIndex((line) => line.key === key),
       sorted: `${metrics[0] ?? ""}.total`,
