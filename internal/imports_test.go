@@ -202,7 +202,7 @@ var mayImport = map[string][]string{
 		"flagfile", "recording/repair", "namesource", "owncode", "run", "sqltool", "cachedir", "recording/atlas", "api",
 		"browser", "serve", "../ui", "licenses", "insight",
 	},
-	"tests/browser":           {"serve", "../tests/kit", "../tests/need"},
+	"tests/browser":           {"serve", "../tests/kit", "../tests/need", "../tests/programs"},
 	"tests/programs":          {"event", "recording", "../tests/count"},
 	"tools/mutate":            {},
 	"tests/need":              {},

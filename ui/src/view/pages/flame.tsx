@@ -93,9 +93,8 @@ interface Answer extends FlameAnswer, Wanted {
 function estimateFor(app: App, selected: Selected, frames: Frames): Task<Answer> | undefined {
   const { place, filters } = selected;
   const { by, metric, colour, compared } = wantedOf(place, filters);
-  if (compared) return undefined;
   const events = app.about.shown.value?.value.events;
-  if (selected.rough || colour === "age" || estimable([metric]).length === 0) return undefined;
+  if (selected.rough || compared || colour === "age" || estimable([metric]).length === 0) return undefined;
   return isEstimated(place, by, events) ? taskFor(selected, frames, true) : undefined;
 }
 
