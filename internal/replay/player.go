@@ -154,7 +154,7 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 		return nil, nil, fmt.Errorf("starting the player: %w", err)
 	}
 	stuck := make(chan bool, 1)
-	go func() { stuck <- p.watch(ctx, path, cancel) }()
+	go func() { stuck <- p.watch(ctx, path, p.Patience+plan.pause, cancel) }()
 	failed := cmd.Wait()
 	parent := ctx.Err() != nil
 	cancel()
@@ -192,8 +192,8 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 		quoted(said.Bytes()))
 }
 
-// watch ends a run that makes no progress, and says whether it did.
-func (p *Player) watch(ctx context.Context, path string, end func()) bool {
+// watch ends a run that makes no progress for that long, and says whether it did.
+func (p *Player) watch(ctx context.Context, path string, patience time.Duration, end func()) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -215,7 +215,7 @@ func (p *Player) watch(ctx context.Context, path string, end func()) bool {
 		if n := binary.LittleEndian.Uint64(b[:]); n != last {
 			last, since = n, time.Now()
 		}
-		if time.Since(since) > p.Patience {
+		if time.Since(since) > patience {
 			end()
 			return true
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/replay"
@@ -46,7 +47,7 @@ func TestRanking(t *testing.T) {
 		"python3": {"env", "PYTHONMALLOC=malloc", need.Tool(t, "python3"), "-c", "import json, random\nrandom.seed(1)\n" +
 			"d = [{'a': i, 'b': 'x' * random.randint(1, 900)} for i in range(30000)]\n" +
 			"for _ in range(4): e = json.loads(json.dumps(d))\n"},
-		"rings": {rings, "60000"}, "lists": {lists, "40"}, "buffers": {buffers, "12"},
+		"rings": {rings, "30000"}, "lists": {lists, "20"}, "buffers": {buffers, "12"},
 	}
 	var all []pair
 	for _, name := range []string{"sqlite3", "python3", "rings", "lists", "buffers"} {
@@ -91,6 +92,27 @@ func TestRanking(t *testing.T) {
 		if notable < 6 {
 			t.Errorf("%s: only %d pairs differ by more than 5 %%", what, notable)
 		}
+	}
+}
+
+// TestHang: an allocator that never returns is ended, and named.
+func TestHang(t *testing.T) {
+	library := kit.Compile(t, "gcc", "-shared", "-fPIC", "src/hang.c")
+	r := programs["sqlite3"](t)
+	dir := t.TempDir()
+	plan, err := replay.Make(t.Context(), r, filepath.Join(dir, "plan"), replay.Options{To: math.MaxUint64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := replay.NewPlayer(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Patience = time.Second
+	_, err = replay.Measure(t.Context(), p, plan, []replay.Allocator{{Name: "hang", Library: library}},
+		replay.Settings{Runs: 1})
+	if err == nil || !strings.Contains(err.Error(), "hang: it made no progress for 1s, and was ended") {
+		t.Error(err)
 	}
 }
 
@@ -169,7 +191,7 @@ func measure(t *testing.T, r *recording.Reader, list []replay.Allocator) *replay
 		t.Fatal(err)
 	}
 	// Programs write to most of what they allocate.
-	results, err := replay.Measure(t.Context(), p, plan, list, replay.Settings{Runs: 3, Touch: replay.TouchAll})
+	results, err := replay.Measure(t.Context(), p, plan, list, replay.Settings{Runs: 2, Touch: replay.TouchAll})
 	if err != nil || len(results.Rows) != len(list) {
 		t.Fatal(err, results)
 	}
