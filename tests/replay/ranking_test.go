@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -18,15 +17,13 @@ import (
 	"github.com/heaptap/heaptap/tests/need"
 )
 
-var ranking = flag.Bool("ranking", false, "compare replays with programs that run on the allocators (minutes)")
-
 // used is what a program, or its replay, needs with an allocator: the fastest of its runs.
 type used struct{ rss, cpu float64 }
 
 // TestRanking runs programs on each allocator and replays a recording of each: where two allocators differ by more than
 // 5 %, the replay has them in the same order.
 func TestRanking(t *testing.T) {
-	if !*ranking {
+	if os.Getenv("RANKING") == "" {
 		t.Skip("takes minutes, and a machine that does nothing else: make bench-replay")
 	}
 	usage := kit.Compile(t, "gcc", "-O2", "src/usage.c")
