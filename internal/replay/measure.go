@@ -528,10 +528,10 @@ func verdict(rows []*Row) string {
 	if best == nil {
 		return fmt.Sprintf("none needs clearly less memory or time than %s", base.Name)
 	}
-	return fmt.Sprintf("%s: %s peak RSS, %s CPU time, p99 %s than %s", best.Name,
+	return fmt.Sprintf("%s against %s: %s peak RSS, %s CPU time, p99 %s", best.Name, base.Name,
 		percent(change(base.Resident().Peak, best.Resident().Peak), "less", "more"),
 		percent(change(base.CPU, best.CPU), "less", "more"),
-		percent(relative(base.Latency.P99, best.Latency.P99), "faster", "slower"), base.Name)
+		percent(relative(base.Latency.P99, best.Latency.P99), "faster", "slower"))
 }
 
 func change(from, to Spread) float64 { return relative(from.Median, to.Median) }
@@ -547,6 +547,9 @@ func percent(v float64, less, more string) string {
 	word := more
 	if v < 0 {
 		word, v = less, -v
+	}
+	if v < 0.005 {
+		return "the same"
 	}
 	return fmt.Sprintf("%.0f %% %s", 100*v, word)
 }

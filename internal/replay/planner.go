@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -52,6 +53,8 @@ type Plan struct {
 	Last   uint64 // requested bytes that are live at the end
 
 	Dropped Dropped
+
+	pause time.Duration // --speed recorded: the longest time between two epochs
 }
 
 // Epoch is a part of the recorded order.
@@ -546,6 +549,13 @@ func (p *planner) finish() error {
 	}
 	p.plan.Threads, p.plan.Slots = len(p.file.streams), len(p.pool.filled)
 	p.plan.Last = p.liveBytes
+	before := p.start
+	for _, e := range p.plan.Epochs {
+		if p.o.Timed {
+			p.plan.pause = max(p.plan.pause, time.Duration(e.Time-before))
+		}
+		before = e.Time
+	}
 	err := p.file.finish(uint32(p.plan.Slots), window, counts)
 	p.plan.Bytes = p.file.size
 	return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -87,6 +88,9 @@ type Player struct {
 
 // NewPlayer unpacks the player into a folder, where it also keeps its results.
 func NewPlayer(dir string) (*Player, error) {
+	if runtime.GOARCH != "amd64" {
+		return nil, fmt.Errorf("recordings are replayed on x86-64 alone; this is %s", runtime.GOARCH)
+	}
 	for name, content := range map[string][]byte{"heaptap-player": agent.Player, "empty.so": agent.Empty} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o700); err != nil {
 			return nil, fmt.Errorf("unpacking the player: %w", err)
@@ -106,6 +110,7 @@ func (p *Player) command(ctx context.Context, plan *Plan, a Allocator, result st
 	cmd := exec.CommandContext(ctx, filepath.Join(p.dir, "heaptap-player"), plan.Path, result, string(m), string(t),
 		rest)
 	cmd.Env = a.environment()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a signal may end heaptap first
 	return cmd
 }
 
@@ -149,7 +154,7 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 		return nil, nil, fmt.Errorf("starting the player: %w", err)
 	}
 	stuck := make(chan bool, 1)
-	go func() { stuck <- p.watch(ctx, path, cancel) }()
+	go func() { stuck <- p.watch(ctx, path, p.Patience+plan.pause, cancel) }()
 	failed := cmd.Wait()
 	parent := ctx.Err() != nil
 	cancel()
@@ -187,8 +192,8 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 		quoted(said.Bytes()))
 }
 
-// watch ends a run that makes no progress, and says whether it did.
-func (p *Player) watch(ctx context.Context, path string, end func()) bool {
+// watch ends a run that makes no progress for that long, and says whether it did.
+func (p *Player) watch(ctx context.Context, path string, patience time.Duration, end func()) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -210,7 +215,7 @@ func (p *Player) watch(ctx context.Context, path string, end func()) bool {
 		if n := binary.LittleEndian.Uint64(b[:]); n != last {
 			last, since = n, time.Now()
 		}
-		if time.Since(since) > p.Patience {
+		if time.Since(since) > patience {
 			end()
 			return true
 		}

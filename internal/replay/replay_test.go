@@ -191,8 +191,8 @@ func TestLiveTable(t *testing.T) {
 	}
 }
 
-// TestDamagedPlans: the player checks what it reads. A plan that is not as heaptap wrote it may end it, or make it wait,
-// but it never reads or writes outside of its tables.
+// TestDamagedPlans: the player checks what it reads. A plan that is not as heaptap wrote it may end it, or make it
+// wait, but it never reads or writes outside of its tables.
 func TestDamagedPlans(t *testing.T) {
 	t.Parallel()
 	plan, p := prepare(t, program(9, 3, 3000), 3, Options{Order: Window, To: math.MaxUint64})
@@ -311,11 +311,11 @@ func TestParseAllocator(t *testing.T) {
 
 func TestSplitAllocators(t *testing.T) {
 	for written, want := range map[string]string{
-		"glibc,jemalloc":              "glibc|jemalloc",
-		"glibc, ./a.so,/b/c.so:A=1,2": "glibc|./a.so|/b/c.so:A=1,2",
-		"jemalloc:MALLOC_CONF=narenas:4,dirty_decay_ms:0,glibc": "jemalloc:MALLOC_CONF=narenas:4,dirty_decay_ms:0|glibc",
-		"glibc,banana": "glibc|banana",
-		"":             "",
+		"glibc,jemalloc":                                 "glibc|jemalloc",
+		"glibc, ./a.so,/b/c.so:A=1,2":                    "glibc|./a.so|/b/c.so:A=1,2",
+		"jemalloc:MALLOC_CONF=narenas:4,percpu:on,glibc": "jemalloc:MALLOC_CONF=narenas:4,percpu:on|glibc",
+		"glibc,banana":                                   "glibc|banana",
+		"":                                               "",
 	} {
 		if got := strings.Join(SplitAllocators(written), "|"); got != want {
 			t.Errorf("%q: %q, want %q", written, got, want)
@@ -342,10 +342,13 @@ func TestVerdict(t *testing.T) {
 	}
 	base := row("glibc", 100, 100, 100)
 	for want, rows := range map[string][]*Row{
-		"none needs clearly less memory or time than glibc":                          {base, row("a", 97, 103, 90), row("b", 50, 160, 100)},
-		"mimalloc: 31 % less peak RSS, 1 % more CPU time, p99 2 % slower than glibc": {base, row("mimalloc", 69, 101, 102)},
-		"b: 0 % more peak RSS, 50 % less CPU time, p99 50 % faster than glibc":       {base, row("a", 69, 101, 102), row("b", 100, 50, 50)},
 		"": {base},
+		"none needs clearly less memory or time than glibc": {
+			base, row("a", 97, 103, 90), row("b", 50, 160, 100)},
+		"mimalloc against glibc: 31 % less peak RSS, 1 % more CPU time, p99 2 % slower": {
+			base, row("mimalloc", 69, 101, 102)},
+		"b against glibc: the same peak RSS, 50 % less CPU time, p99 50 % faster": {
+			base, row("a", 69, 101, 102), row("b", 100, 50, 50)},
 	} {
 		if got := verdict(rows); got != want {
 			t.Errorf("%q, want %q", got, want)

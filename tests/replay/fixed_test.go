@@ -37,8 +37,8 @@ type heard struct {
 	peak    uint64   // requested bytes
 }
 
-// hear reads a part of a recording: what is live at its beginning, as if it were allocated then, and the events. Threads
-// are in the order of their first calls, except the main one.
+// hear reads a part of a recording: what is live at its beginning, as if it were allocated then, and the events.
+// Threads are in the order of their first calls, except the main one.
 func hear(t *testing.T, r *recording.Reader, from, to uint64) *heard {
 	t.Helper()
 	if to == 0 {
@@ -153,8 +153,9 @@ func ofThreads(r *recording.Reader, stack uint32) bool {
 // programs are recorded; each returns its recording.
 var programs = map[string]func(t *testing.T) *recording.Reader{
 	"sqlite3": func(t *testing.T) *recording.Reader {
-		_, r := kit.Record(t, need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b); with recursive c(x) as (select "+
-			"1 union all select x + 1 from c where x < 20000) insert into t select x, hex(randomblob(x % 90)) from c; "+
+		_, r := kit.Record(t, need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b); with recursive c(x) as "+
+			"(select 1 union all select x + 1 from c where x < 20000) insert into t select x, hex(randomblob(x % 90)) "+
+			"from c; "+
 			"create index i on t(b); select count(*) from t group by length(b) limit 2;")
 		return r
 	},
@@ -232,7 +233,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// TestFewerThreads: recorded threads share players; the calls are the same, and each player's are in the recorded order.
+// TestFewerThreads: recorded threads share players; the calls are the same.
 func TestFewerThreads(t *testing.T) {
 	r := programs["C++"](t)
 	got := hear(t, played(t, r, replay.Options{Order: replay.Window, Threads: 3}), 0, 0)
