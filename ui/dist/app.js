@@ -1,1 +1,1 @@
-import"./chunk-BRQ7TXZ5.js";import"./chunk-7EBHGOVE.js";
+import"./chunk-JT5GW5UZ.js";import"./chunk-7EBHGOVE.js";

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-5UBIEYSI.js";import"./chunk-PMBL3GOJ.js";import"./chunk-WRGVTP6N.js";import"./chunk-BRQ7TXZ5.js";import"./chunk-7EBHGOVE.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
