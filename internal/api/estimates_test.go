@@ -94,6 +94,11 @@ func TestEstimates(t *testing.T) {
 			t.Errorf("%s is not estimated: %.600s", rough, text)
 		}
 	}
+	for _, exact := range []string{"change?size=..50&metric=bytes&from=10%25&to=90%25", "rise?size=..50"} {
+		if one, two := get(exact), get(exact+"&rough=pixel"); one != two {
+			t.Errorf("%s is estimated: %.600s", exact, two)
+		}
+	}
 	if one, two := get(sums+"&rough=pixel"), get(sums+"&rough=pixel"); one != two {
 		t.Error("the same question has two estimates")
 	}

@@ -263,9 +263,6 @@ func (c *call) query() (*query.Query, error) {
 		return nil, err
 	}
 	q.Progress = c.progress
-	if c.rough != "" {
-		q.Estimate = cmp.Or(c.options.Sample, &query.QuickSample)
-	}
 	if q.Rough, err = c.roughly(); err != nil {
 		return nil, err
 	}
@@ -286,6 +283,14 @@ func (c *call) roughly() (int64, error) {
 			"write pixel, or a time such as 10ms")
 	}
 	return int64(ns), nil
+}
+
+// sample is from what a rough answer may be estimated; nil: it may not.
+func (c *call) sample() *query.Sample {
+	if c.rough == "" {
+		return nil
+	}
+	return cmp.Or(c.options.Sample, &query.QuickSample)
 }
 
 // matching returns what tells the functions that of is about; nil: it is about none.
@@ -331,6 +336,7 @@ func top(ctx context.Context, c *call, q *query.Query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.Estimate = c.sample()
 	list, err := query.List(ctx, c.s, q)
 	if err != nil {
 		return nil, err
@@ -442,6 +448,7 @@ func differ(ctx context.Context, c *call, _ *query.Query) (any, error) {
 }
 
 func tree(ctx context.Context, c *call, q *query.Query) (any, error) {
+	q.Estimate = c.sample()
 	trim, err := c.Trim()
 	if err != nil {
 		return nil, err
