@@ -12,7 +12,10 @@ const context = await browser.newContext({ viewport: { width: 1440, height: 900 
 const page = await context.newPage();
 page.on("pageerror", (error) => problems.push(error.message));
 const asked = []; // the main questions, in the order in which they were asked and answered
-const kindOf = (url) => (/\/(top|tree)\?.*size=/.test(url) ? (url.includes("rough=") ? "estimate" : "exact") : undefined);
+const kindOf = (url) => {
+  if (!/\/(top|tree)\?.*size=/.test(url)) return undefined;
+  return url.includes("rough=") ? "estimate" : "exact";
+};
 page.on("request", (request) => kindOf(request.url()) && asked.push(`${kindOf(request.url())} asked`));
 page.on("requestfinished", (request) => kindOf(request.url()) && asked.push(`${kindOf(request.url())} answered`));
 // The exact answer waits until the estimate was looked at.

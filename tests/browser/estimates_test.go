@@ -39,8 +39,8 @@ func TestEstimates(t *testing.T) {
 	if err := os.WriteFile(script, []byte(programs.PythonJSON(60)), 0o644); err != nil { // 20 million events
 		t.Fatal(err)
 	}
-	kit.Command{Dir: dir, Env: []string{"PYTHONMALLOC=malloc"}}.Run(t, kit.Binary(t), "run", "-q", "-o", "loop.htap", "--",
-		python, script)
+	kit.Command{Dir: dir, Env: []string{"PYTHONMALLOC=malloc"}}.Run(t, kit.Binary(t), "run", "-q", "-o", "loop.htap",
+		"--", python, script)
 	app := startServer(t, dir, "loop.htap")
 	text, err := json.Marshal(map[string]any{"chromium": chromium, "app": app.invitation(t),
 		"recording": app.recordings(t)["loop.htap"]})
