@@ -38,10 +38,11 @@ func TestRanking(t *testing.T) {
 		allocators = append(allocators, a)
 	}
 	programs := map[string][]string{
-		"sqlite3": {need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b); with recursive c(x) as (select 1 union " +
-			"all select x + 1 from c where x < 300000) insert into t select x, hex(randomblob(x % 90)) from c; create " +
-			"index i on t(b); select count(*) from (select b from t group by length(b), a % 1000);"},
-		"python3": {"env", "PYTHONMALLOC=malloc", need.Tool(t, "python3"), "-c", "import json, random\nrandom.seed(1)\n" +
+		"sqlite3": {need.Tool(t, "sqlite3"), ":memory:", "create table t(a, b); with recursive c(x) as (select 1 " +
+			"union all select x + 1 from c where x < 300000) insert into t select x, hex(randomblob(x % 90)) from " +
+			"c; create index i on t(b); select count(*) from (select b from t group by length(b), a % 1000);"},
+		"python3": {"env", "PYTHONMALLOC=malloc", need.Tool(t, "python3"), "-c", "import json, random\n" +
+			"random.seed(1)\n" +
 			"d = [{'a': i, 'b': 'x' * random.randint(1, 900)} for i in range(30000)]\n" +
 			"for _ in range(4): e = json.loads(json.dumps(d))\n"},
 		"rings": {rings, "30000"}, "lists": {lists, "20"}, "buffers": {buffers, "12"},
@@ -84,7 +85,7 @@ func TestRanking(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: %d pairs differ by more than 5 %%, %d of them are in another order; rank correlation of all %d: %.2f",
+		t.Logf("%s: %d pairs differ by more than 5 %%, %d are in another order; rank correlation of all %d: %.2f",
 			what, notable, wrong, len(of), correlation(of))
 		if notable < 6 {
 			t.Errorf("%s: only %d pairs differ by more than 5 %%", what, notable)
