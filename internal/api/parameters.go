@@ -96,7 +96,8 @@ var Parameters = []Parameter{
 	choice("by", "group by this", query.Groupings(), func(a *asked) *string { return &a.By }),
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
-	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, blocks, and events",
+	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, blocks, "+
+		"compactness, and events",
 		func(a *asked) *string { return &a.At }),
 	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column; blocks by "+
 		strings.Join(query.BlockOrders(), ", "),
@@ -115,7 +116,7 @@ var Parameters = []Parameter{
 	path("below", "show the tree below this function, with shares of it; repeated: below a path",
 		func(a *asked) *[]string { return &a.Below }),
 	number("top", "show so many groups or call stacks", 1000, func(a *asked) *int { return &a.top }),
-	number("steps", "divide the time into so many steps; 0: about 200", maxRows,
+	number("steps", "divide the time into so many steps; 0: about 200; of compactness: none", maxRows,
 		func(a *asked) *int { return &a.steps }),
 	choices("heat", "add these heat maps: sizes by time, lifetimes by size, reallocations by size before and after",
 		query.HeatKinds, func(a *asked) *[]string { return &a.heat }),

@@ -40,6 +40,8 @@ export interface Answers {
   generations: Generations;
   /** the largest or the oldest blocks that are live at a moment; with block, what became of one */
   blocks: Blocks | Biography;
+  /** how full the pages are on which blocks lie, and who keeps empty ones in use */
+  compactness: Compactness;
   /** the log: events from a moment or a number on, or before it; at most 1,000 */
   events: Log;
   /** of what the resident set consisted */
@@ -311,6 +313,23 @@ export interface Parameters {
     skip?: number;
     limit?: number;
   };
+  compactness: {
+    from?: string;
+    to?: string;
+    thread?: string[];
+    "freed-by"?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
+    at?: string;
+    steps?: number;
+    skip?: number;
+    limit?: number;
+  };
   events: {
     from?: string;
     to?: string;
@@ -476,6 +495,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "call",
   "command",
   "damage",
+  "derived",
   "dir",
   "do",
   "doing",
@@ -679,6 +699,38 @@ export interface CallCountColumns {
   timed: Numbers;
   sizes: Lists<CallClassColumns>;
   times_ns: Lists<CallClassColumns>;
+}
+
+export interface Compactness {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  estimate?: Estimate | null;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  at_ns: number;
+  at_peak: boolean;
+  live: Count;
+  slack_bytes: number;
+  headers_bytes: number;
+  pages: Occupancy;
+  huge_pages: Occupancy;
+  size_classes: SizeAmountColumns;
+  holes: SizeAmountColumns;
+  largest_hole_bytes: number;
+  empty_pages: number;
+  high_live: HighWater;
+  high_pages: HighWater;
+  pins: PinColumns;
+  more: number;
+  steps: PageMomentColumns;
+  derived: string[];
 }
 
 export interface Compared {
@@ -1008,6 +1060,12 @@ export interface HeatRowColumns {
   counts: Lists<Numbers>;
   bytes: Lists<Numbers>;
   in_place: Lists<Numbers>;
+}
+
+export interface HighWater {
+  time_ns: number;
+  live_bytes: number;
+  pages_in_use: number;
 }
 
 export interface Hist {
@@ -1356,6 +1414,25 @@ export interface Notes {
   text: string;
 }
 
+export interface Occupancy {
+  page_bytes: number;
+  in_use: number;
+  min_bytes: number;
+  mean_bytes: number;
+  max_bytes: number;
+  tenths: Numbers;
+}
+
+export interface PageMomentColumns {
+  rows: number;
+  time_ns: Numbers;
+  events: Numbers;
+  live_bytes: Numbers;
+  live_blocks: Numbers;
+  pages_in_use: Numbers;
+  huge_pages_in_use: Numbers;
+}
+
 export interface Peak {
   bytes: number;
   blocks: number;
@@ -1367,6 +1444,28 @@ export interface PercentileColumns {
   rows: number;
   percent: Numbers;
   size: Numbers;
+}
+
+export interface PinColumns {
+  rows: number;
+  group: GroupColumns;
+  pages: PinnedColumns;
+  huge_pages: PinnedColumns;
+  blocks: Numbers;
+  bytes: Numbers;
+  mean_age_ns: Numbers;
+  oldest_age_ns: Numbers;
+  function: Texts;
+  file: Texts;
+  line: Numbers;
+  module: Texts;
+}
+
+export interface PinnedColumns {
+  rows: number;
+  pinned: Numbers;
+  released_bytes: Numbers;
+  empty_bytes: Numbers;
 }
 
 export interface PoolColumns {
@@ -1816,6 +1915,15 @@ export interface SessionRunColumns {
   recordings: Lists<SessionRecordingColumns>;
   matters: Texts;
   why: Texts;
+}
+
+export interface SizeAmountColumns {
+  rows: number;
+  min: Numbers;
+  max: Numbers;
+  count: Numbers;
+  bytes: Numbers;
+  slack_bytes: Numbers;
 }
 
 export interface SizeColumns {
