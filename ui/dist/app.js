@@ -1,1 +1,1 @@
-import"./chunk-JT5GW5UZ.js";import"./chunk-7EBHGOVE.js";
+import"./chunk-J7M655OC.js";import"./chunk-7EBHGOVE.js";

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-M7OHXM7H.js";import"./chunk-BTQJLBOT.js";import"./chunk-UHBTGWRX.js";import"./chunk-JT5GW5UZ.js";import"./chunk-7EBHGOVE.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
