@@ -57,7 +57,8 @@ docs/queries.md says how rows are matched.`,
 	cmd.Flags().BoolVar(&scale, "scale", false,
 		"multiply what was before, so that the totals are equal: changes of shares")
 	cmd.Flags().StringVar(&cut.Threshold, "threshold", cut.Threshold,
-		"with --tree: leave out functions that have less than this `SHARE` of all changes (with --unchanged: of the whole)")
+		"with --tree: leave out functions that have less than this `SHARE` of all changes (with --unchanged: of "+
+			"the whole)")
 	cmd.Flags().IntVar(&cut.Depth, "depth", cut.Depth, "with --tree: show `N` levels at most; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		saveMemory(busyMemory)

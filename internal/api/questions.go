@@ -77,8 +77,8 @@ var Questions = []Question{
 		Parameters: with(filters, "by", "metric", "rough", "skip", "limit"), Answers: answers[answer.Difference](),
 		preset: grouped(query.ByStack, 20, query.Live, query.LiveBlocks), ask: change},
 	{Name: "diff", Text: "what differs from another range, or from other recordings (with); of several runs, medians",
-		Parameters: with(filters, "with", "also", "from2", "to2", "by", "metric", "at", "scale", "unchanged", "fold", "tree",
-			"up", "below", "threshold", "depth", "nodes", "skip", "limit"),
+		Parameters: with(filters, "with", "also", "from2", "to2", "by", "metric", "at", "scale", "unchanged", "fold",
+			"tree", "up", "below", "threshold", "depth", "nodes", "skip", "limit"),
 		Answers: append(answers[answer.Compared](), answers[answer.ComparedTree]()...), changing: true, ask: differ,
 		preset: func(a *asked) {
 			grouped(query.ByStack, 20, query.Bytes, query.Peak, query.Leaked)(a)

@@ -117,7 +117,8 @@ func TestCompactness(t *testing.T) {
 				order = append(order[:i], order[i+1:]...)
 				continue
 			}
-			b := block{size: 1 + rng.Uint64N(1<<(4+rng.IntN(9))), ref: refs, stack: 1 + uint32(rng.IntN(4)), born: r.now}
+			size := 1 + rng.Uint64N(1<<(4+rng.IntN(9)))
+			b := block{size: size, ref: refs, stack: 1 + uint32(rng.IntN(4)), born: r.now}
 			if rng.IntN(30) == 0 {
 				b.size = ownMapping + rng.Uint64N(HugePageSize)
 			}

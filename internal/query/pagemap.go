@@ -14,8 +14,8 @@ const (
 	mostAddr   = 1 << 57
 )
 
-// pageMap knows on which pages blocks are. Of a large block, only the pages at its ends are looked at, and those between
-// are counted: no other block is on them.
+// pageMap knows on which pages blocks are. Of a large block, only the pages at its ends are looked at, and those
+// between are counted: no other block is on them.
 type pageMap struct {
 	groups    map[uint64]*pageGroup // by the number of the huge page
 	last      *pageGroup            // the one used last, if it exists

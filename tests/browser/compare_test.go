@@ -44,7 +44,8 @@ func TestCompare(t *testing.T) {
 	var files []string
 	for _, run := range [][]string{{"old", "1"}, {"new", "1", "2"}, {"old2", "1"}, {"new2", "1"}} {
 		files = append(files, run[0]+".htap")
-		inside.Run(t, append([]string{kit.Binary(t), "run", "-q", "-o", run[0] + ".htap", "--", program}, run[1:]...)...)
+		command := []string{kit.Binary(t), "run", "-q", "-o", run[0] + ".htap", "--", program}
+		inside.Run(t, append(command, run[1:]...)...)
 	}
 	app, other := startServer(t, dir, files...), startServer(t, dir, files...)
 	ids := app.recordings(t)
@@ -113,20 +114,22 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	total := asked(t, dir, s.Flame.Command).Total["peak"]
-	if want := fmt.Sprintf("+%.2f MiB", float64(total.After-total.Before)/(1<<20)); !strings.Contains(s.Flame.Root, want) {
+	want := fmt.Sprintf("+%.2f MiB", float64(total.After-total.Before)/(1<<20))
+	if !strings.Contains(s.Flame.Root, want) {
 		t.Errorf("the flame graph's root is %q, want %s", s.Flame.Root, want)
 	}
 	checkChanges(t, dir, s.Chosen.View)
 	checkChanges(t, dir, s.Swapped)
 	if s.Stopped != 0 || s.Back.URL != s.Chosen.URL || s.Back.Bar != s.Chosen.View.Bar {
-		t.Errorf("after c, %d bars; then back to %s: %q; it was %s: %q", s.Stopped, s.Back.URL, s.Back.Bar, s.Chosen.URL,
-			s.Chosen.View.Bar)
+		t.Errorf("after c, %d bars; then back to %s: %q; it was %s: %q", s.Stopped, s.Back.URL, s.Back.Bar,
+			s.Chosen.URL, s.Chosen.View.Bar)
 	}
 	if a, b := fmt.Sprint(s.Other.Rows, s.Other.Bar), fmt.Sprint(s.Chosen.View.Rows, s.Chosen.View.Bar); a != b {
 		t.Errorf("on another server, the link shows %s, and here %s", a, b)
 	}
-	if v := s.Views["runs"]; !strings.Contains(v.Main, "medians of 2 and 2 runs") || !strings.Contains(v.Main, "varying") {
-		t.Errorf("it does not say that runs vary: %s", v.Main)
+	runs := s.Views["runs"].Main
+	if !strings.Contains(runs, "medians of 2 and 2 runs") || !strings.Contains(runs, "varying") {
+		t.Errorf("it does not say that runs vary: %s", runs)
 	}
 }
 

@@ -1,1 +1,1 @@
-import"./chunk-J7M655OC.js";import"./chunk-7EBHGOVE.js";
+import"./chunk-6V3BOHNK.js";import"./chunk-7EBHGOVE.js";

@@ -38,7 +38,12 @@ export const timelineActions = [
   { id: "timeline.zoom-range", keys: [], title: "Show the selected time alone", section },
   { id: "timeline.whole", keys: [], title: "Show the whole run", section },
   { id: "timeline.rise", keys: [], title: "Select the rise at the chosen moment", section },
-  { id: "timeline.compare", keys: ["c"], title: "Compare with the time before, or another recording; or stop", section },
+  {
+    id: "timeline.compare",
+    keys: ["c"],
+    title: "Compare with the time before, or another recording; or stop",
+    section,
+  },
   { id: "timeline.back", keys: ["Escape"], title: "Clear the chosen moment, then the selected time", section },
   { id: "timeline.clear", keys: [], title: "Clear the selected time", section },
 ] as const;

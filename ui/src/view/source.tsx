@@ -374,7 +374,8 @@ function Selected({ sheet, selected, called, flame }: SourceProps) {
       <p>
         <b>line {selected}</b> <GoLink go={flame(selected)}>its flame graph</GoLink>{" "}
         <span class="quiet">
-          {calls.length > 0 ? `calls ${plural(calls.length, "function")} that allocate` : (sheet.rows.includes(selected) ? "allocates itself" : "allocates nothing")}
+          {calls.length > 0 && `calls ${plural(calls.length, "function")} that allocate`}
+          {calls.length === 0 && (sheet.rows.includes(selected) ? "allocates itself" : "allocates nothing")}
         </span>
       </p>
       {calls.length > 0 && (

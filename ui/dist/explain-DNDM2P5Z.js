@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-JWVK7OSB.js";import"./chunk-27JZPEFN.js";import"./chunk-NQOF2KM6.js";import"./chunk-J7M655OC.js";import"./chunk-7EBHGOVE.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
