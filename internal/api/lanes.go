@@ -36,8 +36,8 @@ type class struct {
 type turn struct{ cancel context.CancelCauseFunc }
 
 // newLanes makes the classes. A page asks several questions at once; one that takes long must not keep short ones of
-// the reader's next click waiting. All workers together are fewer than the recordings that may be open, and 64 requests may
-// wait.
+// the reader's next click waiting. All workers together are fewer than the recordings that may be open, and 64
+// requests may wait.
 func newLanes() *lanes {
 	of := func(workers, waiting int) *class {
 		return &class{make(chan struct{}, workers), make(chan struct{}, waiting)}

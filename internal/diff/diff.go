@@ -66,7 +66,7 @@ func (s Spread) overlap() bool { return s.Before[0] <= s.After[1] && s.After[0] 
 
 // Row is one group of all recordings.
 type Row struct {
-	query.Group               // as the last run of the second side that has it names it, or if it is gone, the first side
+	query.Group               // as the last run of the second side that has it names it; if it is gone, the first
 	Source      *query.Source // of that run
 	Status      Status
 	Self, Total Pair

@@ -132,8 +132,7 @@ type planner struct {
 	plan    Plan
 	pool    slotPool
 	live    liveTable
-	sizes   []uint64 // of the block in each slot
-	threads []*stream
+	sizes   []uint64  // of the block in each slot
 	players []*stream // of the recorded threads
 	drop    []bool    // call stacks whose allocations are dropped
 	moving  map[uint32][]uint64

@@ -49,7 +49,8 @@ const views = {};
 const pages = {
   overview: "", "table by function": "&page=table&by=function", "table by line": "&page=table&by=line",
   "table by stack": "&page=table&by=stack", tree: "&page=tree", "tree of callers": "&page=tree&up",
-  leaks: "&page=leaks", source: "&page=source", generations: "&page=generations", timeline: "&page=timeline", sizes: "&page=sizes",
+  leaks: "&page=leaks", source: "&page=source", generations: "&page=generations",
+  timeline: "&page=timeline", sizes: "&page=sizes",
   threads: "&page=threads", scaled: "&page=table&by=line&scale", blocks: "&page=blocks", events: "&page=events",
   more: "&page=more", sql: "&page=sql",
 };

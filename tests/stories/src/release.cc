@@ -54,10 +54,9 @@ int main(int argc, char **argv)
 	struct {
 		const char *name;
 		int (*run)(int);
-	} caches[] = {
-		{"cache_thumbnails", cache_thumbnails},
-		{"cache_sessions", cache_sessions},
-		{"cache_queries", cache_queries}};
+	} caches[] = {{"cache_thumbnails", cache_thumbnails},
+		      {"cache_sessions", cache_sessions},
+		      {"cache_queries", cache_queries}};
 	load_index(400);
 	for (int i = 0; i < 3; i++) {
 		bool more = second && i == chosen;
