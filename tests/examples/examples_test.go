@@ -44,6 +44,9 @@ var mayFail = regexp.MustCompile(`--check|heaptap check|--exit-status 1`)
 // isServer tells a command that goes on until Ctrl-C.
 var isServer = regexp.MustCompile(`^heaptap (open|serve)\b`)
 
+// ofMarks tells a command that names marks of the server.
+var ofMarks = regexp.MustCompile(`--from warm|--mark '`)
+
 // processID is where an example has a process id.
 var processID = regexp.MustCompile(`( )4711( |$)`)
 
@@ -189,7 +192,7 @@ func TestExamples(t *testing.T) {
 			folders[e.from] = folder
 		}
 		t.Run(e.from+": "+text, func(t *testing.T) {
-			if processID.MatchString(text) || strings.Contains(text, "--from warm") {
+			if processID.MatchString(text) || ofMarks.MatchString(text) {
 				folder = &shell{filepath.Join(work, "live"), s.env}
 				text = processID.ReplaceAllString(text, "${1}"+pid+"${2}")
 			}
@@ -335,7 +338,7 @@ func (s *shell) serve(t *testing.T) (pid string) {
 		_, status := s.run("heaptap ctl " + pid)
 		return status == 0
 	})
-	for _, name := range []string{"warm", "after warm-up"} {
+	for _, name := range []string{"warm", "after warm-up", "click 1", "click 2", "click 3"} {
 		out, status := s.run(fmt.Sprintf("heaptap ctl %s mark %q && heaptap ctl %[1]s flush", pid, name))
 		if status != 0 {
 			t.Fatal(out)

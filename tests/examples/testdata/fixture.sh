@@ -89,6 +89,46 @@ printf '#include <map>\nstd::map<int, int> m;\n' >big.cc
 printf 'import json\nprint(len(json.dumps(list(range(1000)))))\n' >script.py
 printf 'all: big.o small.o\nsmall.o: tests.cc\n\tg++ -c -o $@ tests.cc\ntest: all\n\t./tests\n' >Makefile
 printf 'SELECT 1;\n' >demo.sql
+cat >mine.c <<'CC'
+// An allocator that never reuses memory.
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *room;
+static size_t used;
+static const size_t all = 1UL << 34;
+__attribute__((constructor)) static void start(void)
+{
+	if (!room)
+		room = mmap(0, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+void *memalign(size_t align, size_t size)
+{
+	start();
+	align = align < 16 ? 16 : align;
+	size_t at = __atomic_fetch_add(&used, size + 2 * align, __ATOMIC_RELAXED);
+	if (at + size + 2 * align > all)
+		return 0;
+	char *p = (char *)(((uintptr_t)room + at + 2 * align - 1) & ~(align - 1));
+	((size_t *)p)[-1] = size;
+	return p;
+}
+void *aligned_alloc(size_t align, size_t size) { return memalign(align, size); }
+int posix_memalign(void **p, size_t align, size_t size) { return (*p = memalign(align, size)) ? 0 : ENOMEM; }
+void *malloc(size_t size) { return memalign(16, size); }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *old, size_t size)
+{
+	char *p = malloc(size);
+	if (p && old)
+		memcpy(p, old, ((size_t *)old)[-1] < size ? ((size_t *)old)[-1] : size);
+	return p;
+}
+void free(void *p) { (void)p; }
+CC
+gcc -O2 -fPIC -shared -fno-builtin -o libmine.so mine.c
 
 heaptap run -q -o server.4711.htap -- ./server
 heaptap run -q -o tests.htap -- ./tests
