@@ -48,7 +48,7 @@ const go = async (to, query, server = options.app) => {
 const views = {};
 const pages = {
   overview: "", "table by function": "&page=table&by=function", "table by line": "&page=table&by=line",
-  "table by stack": "&page=table&by=stack", tree: "&page=tree",
+  "table by stack": "&page=table&by=stack", tree: "&page=tree", "tree of callers": "&page=tree&up",
   leaks: "&page=leaks", source: "&page=source", generations: "&page=generations",
   timeline: "&page=timeline", sizes: "&page=sizes",
   threads: "&page=threads", scaled: "&page=table&by=line&scale", blocks: "&page=blocks", events: "&page=events",

@@ -196,7 +196,7 @@ func checkChanges(t *testing.T, dir string, v compared) {
 	if len(a.Nodes) > 0 || strings.Contains(v.Command, "--fold") { // what is folded, or closed, has no row
 		for _, x := range got {
 			if !slices.Contains(want, x) {
-				t.Errorf("a row has %+v, which no node has", x)
+				t.Errorf("a row has %+v, which no node has, as %s prints: %+v", x, v.Command, want[:min(len(want), 9)])
 			}
 		}
 		if len(got) < 3 {

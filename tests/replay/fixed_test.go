@@ -225,7 +225,7 @@ func TestPart(t *testing.T) {
 	r := programs["C++"](t)
 	_, last := r.Cuts()
 	for _, o := range []replay.Options{
-		{Order: replay.Window, From: last / 2}, {Order: replay.Total, From: last / 3},
+		{Order: replay.Window, From: last / 2}, {Order: replay.Total, From: last / 3, To: last / 2},
 		{Order: replay.Window, From: last * 9 / 10, Timed: true},
 	} {
 		got, want := hear(t, played(t, r, o), 0, 0), hear(t, r, o.From, o.To)
@@ -294,8 +294,14 @@ func sameCalls(t *testing.T, what string, got, want *heard) {
 			order[i] = slices.IndexFunc(want.threads, func(list []call) bool { return sameShape(got.threads[i], list) })
 		}
 		if order[i] < 0 {
-			t.Errorf("%s: thread %d has %d calls, as no recorded thread has; recorded: %d", what, i,
-				len(got.threads[i]), len(want.threads[i]))
+			k := 0
+			one, other := got.threads[i], want.threads[i]
+			for k < min(len(one), len(other)) && one[k].what == other[k].what && one[k].size == other[k].size {
+				k++
+			}
+			t.Errorf("%s: thread %d has %d calls, as no recorded thread has; recorded: %d, that differ from call %d on: "+
+				"%+v, recorded: %+v", what, i, len(one), len(other), k, one[k:min(k+3, len(one))],
+				other[k:min(k+3, len(other))])
 			return
 		}
 	}

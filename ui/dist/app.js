@@ -1,1 +1,1 @@
-import"./chunk-6V3BOHNK.js";import"./chunk-7EBHGOVE.js";
+import"./chunk-SKNZHNYG.js";import"./chunk-7EBHGOVE.js";

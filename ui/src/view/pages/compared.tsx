@@ -91,12 +91,14 @@ function useDiff<T>(app: App, read: (answer: Answers["diff"]) => T) {
       const parameters = parametersOf(selected);
       const compared = comparisonOf(selected.place, selected.filters);
       if (!parameters || !compared) return undefined;
-      const runs = app.runs.shown.peek()?.value ?? [];
       const values = parameters as Values;
       queueMicrotask(() => {
         app.asked.value = {
           question: "diff", values, part,
-          command: (run, recording) => diffCommand(runs, run, recording, compared, parameters),
+          // Files have names once the recordings are known, which may be after the question is asked.
+          command: (run, recording) => {
+            return diffCommand(app.runs.shown.value?.value ?? [], run, recording, compared, parameters);
+          },
         };
       });
       const question: Question<"diff", T> = { name: "diff", parameters, read };

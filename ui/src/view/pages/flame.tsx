@@ -164,10 +164,11 @@ export function Flame({ app }: { app: App }) {
       const asked: Asked = { question: "tree", values, part };
       if (compared) {
         const diff = diffParametersOf(settledOf(selected));
-        const runs = app.runs.shown.peek()?.value ?? [];
         asked.question = "diff";
         asked.values = diff as Values;
-        asked.command = (run, recording) => diffCommand(runs, run, recording, compared, diff);
+        asked.command = (run, recording) => {
+          return diffCommand(app.runs.shown.value?.value ?? [], run, recording, compared, diff);
+        };
       }
       queueMicrotask(() => (app.asked.value = asked));
       const task = taskFor(selected, frames);

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-27PBNVW4.js";import"./chunk-RRUPH2TC.js";import"./chunk-WZG76LIP.js";import"./chunk-6V3BOHNK.js";import"./chunk-7EBHGOVE.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
