@@ -48,7 +48,7 @@ const (
 type areas struct {
 	grown   time.Time // when the next reading may be, if the resident set has grown
 	next    time.Time // when the next reading may be otherwise
-	most    int64     // the largest resident set that was read
+	most    int64     // the largest resident set when a reading began
 	changed bool      // the process's memory has changed since the latest reading
 }
 
@@ -64,6 +64,7 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 		return
 	}
 	began, at := time.Now(), clock.Monotonic()
+	g.most = max(g.most, smp.RSS) // not what is added while the list is read: that lies in blocks that are not known at
 	var list []Area
 	pss := int64(-1)
 	took := ProcessorTime(func() { list, pss = readAreas(p) })
@@ -72,7 +73,6 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 		smp.RSS = max(smp.RSS, residentOf(list)) // which was read later
 		p.Sink.Areas(at, list)
 	}
-	g.most = max(g.most, smp.RSS)
 	g.changed = false
 	g.grown = began.Add(took * growthDuty)
 	g.next = began.Add(max(areasInterval, took*areasDuty, began.Sub(p.started)/areasShare))

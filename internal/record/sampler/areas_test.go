@@ -137,6 +137,11 @@ func TestAreasDue(t *testing.T) {
 	if g.read(p, now.Add(20*time.Hour), &smp); smp.RSS < 1<<20 {
 		t.Errorf("the sample has %d bytes, less than the areas", smp.RSS)
 	}
+	g.most, g.changed = 0, true
+	g.read(p, now.Add(40*time.Hour), &event.Sample{RSS: 1})
+	if !read(41*time.Hour, smp.RSS, false) {
+		t.Error("not read again although the resident set grew during the reading")
+	}
 }
 
 // sizes is a Sink that counts areas.
