@@ -42,7 +42,7 @@ async function layers() {
 
 /** A region of the page More becomes a filter, of the page to which it leads. */
 async function regions() {
-  await go("page=more");
+  await go("page=more&order=regions");
   const row = page.locator("[role=row][data-row]").first();
   const name = (await row.locator(".grid-text bdi").first().textContent()).trim();
   await row.locator(".grid-text").first().click();

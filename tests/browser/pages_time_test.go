@@ -140,21 +140,22 @@ func checkEvents(t *testing.T, c commands, v view) {
 	}
 }
 
-// checkMore: the regions are the command's. These programs have none: the page says so.
+// checkMore: the page begins with static data, as the command prints it. What is made of another tool's file has none:
+// the page says so.
 func checkMore(t *testing.T, c commands, v view) {
 	if v.Command == "" { // of sums of several recordings
-		kit.Same(t, "no regions", len(v.Empty), 1)
+		kit.Same(t, "no static data", len(v.Empty), 1)
 		return
 	}
-	var a struct{ Rows []struct{ Region string } }
+	var a struct{ Variables []struct{ Name string } }
 	if err := json.Unmarshal(c.print(t, v.Command), &a); err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Rows) == 0 {
-		kit.Same(t, "no regions", len(v.Empty), 1)
+	if len(a.Variables) == 0 {
+		kit.Same(t, "no static data", len(v.Empty), 1)
 		return
 	}
 	for i, row := range v.Rows {
-		kit.Same(t, "region", row.Name, a.Rows[i].Region)
+		kit.Same(t, "variable", row.Name, a.Variables[i].Name)
 	}
 }

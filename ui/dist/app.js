@@ -1,1 +1,1 @@
-import"./chunk-SKNZHNYG.js";import"./chunk-7EBHGOVE.js";
+import"./chunk-MDTSG6VI.js";import"./chunk-M56MYLTV.js";

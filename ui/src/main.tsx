@@ -4,9 +4,11 @@ import { claimPolicy, type Factory } from "./net/trusted.ts";
 import { applyTheme } from "./view/theme.tsx";
 import { loadAhead } from "./view/frame.tsx";
 import { Page } from "./view/page.tsx";
+import { followPointer } from "./view/pointer.ts";
 
 claimPolicy((window as { trustedTypes?: Factory }).trustedTypes);
 applyTheme();
+followPointer(window);
 const app = new App();
 loadAhead(app.place.value.page);
 const root = document.getElementById("app");

@@ -79,6 +79,12 @@ export const treePages: readonly Place["page"][] = ["flame", "tree"];
 /** Filters that may be given several times. */
 const lists = ["thread", "freed-by", "region", "module", "focus", "ignore", "hide", "collapse"] as const;
 
+/** Whether something counts less than it would, other than because of its time. */
+export function isFiltered(place: Place): boolean {
+  const { from: _from, to: _to, hide: _hide, ...others } = filtersOf(place);
+  return Object.keys(others).length > 0;
+}
+
 /** All filters in force, in the order in which they are listed. */
 export function words(place: Place, clock: Clock): Word[] {
   const found: Word[] = [];

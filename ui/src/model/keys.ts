@@ -64,7 +64,7 @@ export const frameActions: readonly Action[] = [
   { id: "help.keys", keys: ["?"], title: "Keys", section: "Help" },
   { id: "copy.command", keys: [], title: "Copy this question as a command", section: "Copy" },
   { id: "copy.url", keys: [], title: "Copy this question as a URL", section: "Copy" },
-  { id: "copy.link", keys: [], title: "Copy a link to this view", section: "Copy" },
+  { id: "copy.link", keys: [], title: "Share: copy a link to this view", section: "Copy" },
   { id: "look.theme", keys: [], title: "Light, dark, or as the system", section: "Look" },
 ];
 

@@ -9,11 +9,12 @@ import type { Place } from "./place.ts";
 import { sourceOf } from "./row-actions.ts";
 import { stackGroups } from "./stacks.ts";
 
-export const sections = ["regions", "globals", "pools", "mappings", "mismatches"] as const;
+/** The first one is shown at first: nearly all recordings have static data. */
+export const sections = ["globals", "mappings", "regions", "pools", "mismatches"] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionOf(place: Pick<Place, "order">): Section {
-  return sections.find((name) => name === place.order) ?? "regions";
+  return sections.find((name) => name === place.order) ?? sections[0];
 }
 
 export const sectionTitles: Readonly<Record<Section, string>> = {

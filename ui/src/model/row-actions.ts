@@ -10,7 +10,7 @@ const rows = { section: "Rows" } as const;
 /** The actions of pages of rows. */
 export const rowsActions: readonly Action[] = [
   { ...rows, id: "rows.copy", keys: [], title: "Copy the row as Markdown" },
-  { ...rows, id: "rows.csv", keys: [], title: "Save the rows as comma-separated values" },
+  { ...rows, id: "rows.csv", keys: [], title: "Export the rows: save them as comma-separated values" },
   { ...rows, id: "tree.hottest", keys: ["h", "H"], title: "Open the hottest path", page: "tree" },
   { ...rows, id: "tree.up", keys: ["u"], title: "Top-down or bottom-up", page: "tree" },
   { ...rows, id: "leaks.suppress", keys: [], title: "Copy a suppression for the leak", page: "leaks" },

@@ -3,6 +3,7 @@ import type { Rise as RiseAnswer } from "../api.ts";
 import { explained, isFlat, type Change, type Code, type Rise } from "../model/explain.ts";
 import type { Filters } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
+import { groupsOf } from "../model/group.ts";
 import { pathOf, put } from "./ask.ts";
 import { placeOf } from "./questions.ts";
 
@@ -49,6 +50,28 @@ export function riseTask(recording: string, filters: Filters, unfolded: boolean,
 /** The share of the change that the rows do not account for. */
 function unnamed(rise: Rise): number {
   return Math.abs(1 - (explained(rise) ?? 1));
+}
+
+/** The thread that accounts for most of a change, and for how much of it. */
+export interface RiseThread {
+  name: string;
+  tid: number;
+  bytes: number;
+}
+
+/** Asks in which thread most of a change over a range was allocated; undefined: in none. */
+export function riseThreadTask(recording: string, filters: Filters, rough: boolean): Task<RiseThread | undefined> {
+  const asked = { ...filters, by: "thread" as const, limit: 1, ...(rough && { rough: "pixel" as const }) };
+  return {
+    base: recording,
+    key: pathOf(recording, "rise", asked),
+    run: async (ask) => {
+      const { rows, frames } = await put(ask, recording, "rise", asked);
+      const thread = groupsOf(rows.group, frames)[0];
+      if (thread?.tid === undefined) return undefined;
+      return { name: thread.name, tid: thread.tid, bytes: rows.bytes[0] ?? 0 };
+    },
+  };
 }
 
 export function riseOf({ rows, range, others, ...answer }: RiseAnswer, of: Rise["of"]): Rise {

@@ -3,10 +3,12 @@
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import { explanation, isFlat, riseTitle, signed, type Code, type Rise } from "../model/explain.ts";
+import { percent } from "../model/format.ts";
 import type { ResidentChange } from "../model/resident.ts";
 import { parseTime, type Run, type Span } from "../model/time.ts";
-import { riseTask } from "../net/explain.ts";
+import { riseTask, riseThreadTask, type RiseThread } from "../net/explain.ts";
 import { residentChangeTask } from "../net/resident.ts";
+import { Name } from "./name.tsx";
 import { Answered, useLaterPart } from "./part.tsx";
 import { ResidentChangeView } from "./parts/resident-change.tsx";
 import { RiseWaterfall, waterfallSkeleton } from "./parts/waterfall.tsx";
@@ -64,6 +66,7 @@ export function ExplainRange({ app, picked }: { app: App; picked: boolean }) {
               <p class="quiet">
                 {app.clock.span(selectedSpan(app, answer))}
                 {!isFlat(answer) && ` · ${explanation(answer)}`}
+                {!isFlat(answer) && hasThreads(app) && <InThread app={app} rise={answer} />}
               </p>
               <RiseWaterfall
                 rise={answer}
@@ -80,6 +83,39 @@ export function ExplainRange({ app, picked }: { app: App; picked: boolean }) {
         </Answered>
       )}
     </section>
+  );
+}
+
+/** Below this share of a change, no thread has most of it. */
+const mostOfIt = 0.5;
+
+/** Whether one of several threads may have most of a change. */
+function hasThreads(app: App): boolean {
+  return (app.report.shown.value?.value.threads ?? 0) > 1 && app.place.value.thread.length === 0;
+}
+
+/** In which thread most of a change was allocated, if one has. */
+function InThread({ app, rise }: { app: App; rise: Rise }) {
+  const part = useLaterPart<RiseThread | undefined>(app, "rise-thread", ({ recording, filters, rough }) =>
+    riseThreadTask(recording, filters, rough),
+  );
+  const thread = part.shown.value?.value;
+  const share = thread ? thread.bytes / (rise.end - rise.begin) : 0;
+  if (!thread || !(share >= mostOfIt)) return null;
+  const { place } = app;
+  return (
+    <>
+      {" · "}
+      {percent(Math.min(share, 1), 1)} in thread{" "}
+      <button
+        type="button"
+        class="plain"
+        title="only what this thread allocated"
+        onClick={() => app.change({ thread: [...place.value.thread, String(thread.tid)] })}
+      >
+        <Name text={thread.name} limit={32} />
+      </button>
+    </>
   );
 }
 

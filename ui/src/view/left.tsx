@@ -28,7 +28,7 @@ export function Left({ app, open }: { app: App; open: boolean }) {
         </ul>
       </nav>
       <section aria-label="Filters">
-        <h2>Only</h2>
+        <h2 title="filters: only what they match counts, on all pages">Only</h2>
         {list.length === 0 && <p class="quiet">everything counts</p>}
         <ul class="words">
           {list.map(({ kind, value, idle, without }, i) => (
@@ -129,7 +129,7 @@ function AddFilter({ app }: { app: App }) {
       <input
         aria-label={`${kind.value.name}: ${kind.value.hint}`}
         title={kind.value.hint}
-        placeholder="add"
+        placeholder={kind.value.hint}
         value={text.value}
         ref={field}
         aria-invalid={wrong.value !== ""}

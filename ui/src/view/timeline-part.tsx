@@ -6,7 +6,7 @@ import type { App, Selected } from "../app.ts";
 import type { Peak } from "../model/answers.ts";
 import { Clock } from "../model/clock.ts";
 import { comparisonOf, nameOfRun } from "../model/compare.ts";
-import { literally } from "../model/filters.ts";
+import { isFiltered, literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
 import { offsetOf } from "../model/names.ts";
 import { align, laidOver, possible, rangeOfOther, selectedIn, type Overlay } from "../model/overlay.ts";
@@ -157,6 +157,7 @@ export function TimelineOfApp({ app }: { app: App }) {
       }
       state={state}
       clock={view ? new Clock(app.clock.run, view) : app.clock}
+      filtered={isFiltered(place)}
       liveAlone={place.live}
       onLiveAlone={(live) => app.change({ live }, "replace")}
       onBrush={brush}

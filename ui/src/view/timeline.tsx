@@ -68,6 +68,8 @@ export interface TimelineProps {
   state: State;
   /** How moments are written. */
   clock: Clock;
+  /** Filters are in force, which the curves do not follow. */
+  filtered: boolean;
   /** Live bytes are shown alone, so that they fill the picture. */
   liveAlone: boolean;
   onLiveAlone(alone: boolean): void;
@@ -202,6 +204,11 @@ function Legend(props: With<Steps | undefined>) {
         <span>allocated</span> <b>{rateText(from && from.steps !== steps ? whole : steps, rateSpan)}</b>
       </span>
       <span class="at quiet">
+        {props.filtered && (
+          <span class="wide" title="the timeline shows all that the process has, whatever the filters on the left say">
+            whole process, not filtered
+          </span>
+        )}
         {(range ? [] : namesAt(whole, at, 4 * pixelNs)).map((name) => (
           <span key={name} class="wide">
             <Name text={name} limit={32} />

@@ -77,6 +77,7 @@ function Harness() {
       ribbon={scene.ribbon}
       state={state.value}
       clock={new Clock(scene.whole ? spanOf(scene.whole) : { begin: 0, end: s }, state.value.view)}
+      filtered={false}
       liveAlone={false}
       onLiveAlone={() => {}}
       onBrush={(ranges) => (note("brush", ranges), (brushed.value = ranges))}

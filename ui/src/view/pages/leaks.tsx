@@ -32,6 +32,7 @@ import { timeText } from "../../model/time.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { copyText } from "../copy.ts";
 import { Name } from "../name.tsx";
+import { hasMoved } from "../pointer.ts";
 import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
 import { EmptyBox, Refusal } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
@@ -530,7 +531,7 @@ function Growths(props: {
               <button
                 type="button"
                 onClick={() => props.choose(one)}
-                onPointerEnter={() => props.hover(group)}
+                onPointerEnter={(event) => hasMoved(event) && props.hover(group)}
                 onFocus={() => props.hover(group)}
                 title={lines(title)}
               >

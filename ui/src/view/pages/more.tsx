@@ -101,7 +101,7 @@ export function More({ app }: { app: App }) {
               key={name}
               type="button"
               aria-pressed={section === name}
-              onClick={() => app.change({ order: name === "regions" ? undefined : name, sort: undefined })}
+              onClick={() => app.change({ order: name === sections[0] ? undefined : name, sort: undefined })}
             >
               {sectionTitles[name]}
             </button>

@@ -13,6 +13,7 @@ import {
 } from "../../model/overview.ts";
 import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
+import { hasMoved } from "../pointer.ts";
 import { EmptyBox } from "../states.tsx";
 import type { Pointing } from "./waterfall.tsx";
 
@@ -73,7 +74,7 @@ export function MostTable({ most, placeOf, picked, hover, pick, empty }: MostPro
             <tr
               key={i}
               class={row.name === picked ? "choice picked" : "choice"}
-              onPointerEnter={() => !row.unknown && hover(row)}
+              onPointerEnter={(event) => !row.unknown && hasMoved(event) && hover(row)}
               onPointerLeave={() => hover(undefined)}
             >
               <td>

@@ -14,6 +14,7 @@ import { exactSize, plural, size } from "../../model/format.ts";
 import { location } from "../../model/names.ts";
 import { Bone } from "../figures.tsx";
 import { Name } from "../name.tsx";
+import { hasMoved } from "../pointer.ts";
 
 export interface Pointing {
   /** The function under the pointer; undefined: none any more. */
@@ -79,7 +80,7 @@ export function WaterfallTable<R>(props: {
           <tr
             key={i}
             class={bar.row && point ? `${bar.kind} choice` : bar.kind}
-            onPointerEnter={() => bar.row && point?.(bar.row)}
+            onPointerEnter={(event) => bar.row && hasMoved(event) && point?.(bar.row)}
             onPointerLeave={() => point?.(undefined)}
           >
             {isLevel(bar) ? (

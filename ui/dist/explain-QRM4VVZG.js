@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-ZKQECCAF.js";import"./chunk-Q3BKMNUQ.js";import"./chunk-A5O2LINP.js";import"./chunk-SKNZHNYG.js";import"./chunk-7EBHGOVE.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
