@@ -153,7 +153,7 @@ func (a *ask) choose() Plan {
 		if m.ofMoment() && a.At != a.last {
 			need = max(need, FromSummaries)
 		}
-		if (m == Kept || m == KeptBlocks) && !a.whole && !a.farSums() {
+		if m.ofSurvivors() && !a.whole && !a.hasSums(a.survivorsCut(m)) {
 			need = FromEvents
 		}
 		plan = max(plan, need)
@@ -171,7 +171,7 @@ func (a *ask) choose() Plan {
 
 // AboutLeaks reports whether leaks are among the metrics.
 func (a *Answer) AboutLeaks() bool {
-	return slices.Contains(a.Metrics, Leaked) || slices.Contains(a.Metrics, LeakedBlocks)
+	return slices.ContainsFunc(leakedMetrics, func(m Metric) bool { return slices.Contains(a.Metrics, m) })
 }
 
 // runtimes returns the stacks whose blocks are the runtime's and so do not count as leaked.
@@ -308,14 +308,24 @@ func (a *ask) moments(c *cells) error {
 			v.LiveBytes, v.LiveBlocks = l.Bytes, l.Blocks
 		}
 	}
-	if a.q.wants(Kept, KeptBlocks) && a.Plan != FromEvents && !(counted && a.At == a.last) {
-		list, err := a.keptThen()
+	if a.q.wants(keptMetrics...) && !(counted && a.At == a.last) && a.hasSums(a.At) {
+		list, err := a.liveOfRange(a.At)
 		if err != nil {
 			return err
 		}
 		for _, l := range list {
 			v := &c.at(l.Stack, 0).Values
 			v.KeptBytes, v.KeptBlocks = l.Bytes, l.Blocks
+		}
+	}
+	if a.q.wants(leakedMetrics...) && !counted && a.hasSums(a.last) {
+		list, err := a.leaks()
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			v := &c.at(l.Stack, 0).Values
+			v.LeakedBytes, v.LeakedBlocks = l.Bytes, l.Blocks
 		}
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {

@@ -44,8 +44,8 @@ func (a *ask) fromEvents(c *cells) error {
 // newCount determines what has to be counted, and between which cuts.
 func (a *ask) newCount(c *cells) (*count, error) {
 	k := &count{ask: a, c: c, begin: a.From, end: a.To, live: a.perBlock && a.q.wants(Live, LiveBlocks),
-		peak: a.perBlock && a.q.wants(Peak, PeakBlocks), leaked: a.q.wants(Leaked, LeakedBlocks),
-		keeps:  a.q.wants(Kept, KeptBlocks),
+		peak:   a.perBlock && a.q.wants(Peak, PeakBlocks),
+		leaked: a.q.wants(leakedMetrics...) && !a.hasSums(a.last), keeps: a.q.wants(keptMetrics...) && !a.hasSums(a.At),
 		copied: a.q.wants(Copied), time: a.q.wants(Time), timer: newTimer(a), reallocs: make(reallocs),
 		runtimes: a.runtimes()}
 	k.sumsOnly = !k.live && !k.peak && !k.leaked && !k.keeps && !k.copied && !k.time && !a.ownPeaks

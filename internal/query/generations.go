@@ -88,7 +88,7 @@ func Generate(ctx context.Context, s *Source, q *Query, t Triangle) (*Generation
 	var cells []left
 	a.Plan = FromSummaries
 	switch {
-	case a.perBlock || !a.farSums():
+	case !a.hasSums(a.At):
 		a.Plan = FromEvents
 		if err = g.fromEvents(); err == nil && len(stacks) > 0 {
 			cells, err = g.leftFromEvents(places)

@@ -1,25 +1,63 @@
 package query
 
 import (
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
+)
+
+// The metrics of what was allocated in the range and is still live at a cut: the query's, or the end of the recording.
+var (
+	keptMetrics   = []Metric{Kept, KeptBlocks}
+	leakedMetrics = []Metric{Leaked, LeakedBlocks}
 )
 
 // ofMoment reports whether the metric is about what is live at the query's cut.
 func (m Metric) ofMoment() bool { return m == Live || m == LiveBlocks || m == Kept || m == KeptBlocks }
 
-// farSums reports whether the recording says in sums when the blocks that were freed from the range's beginning to the
-// cut were allocated.
-func (a *ask) farSums() bool { return timetravel.HasFarSums(a.Reader, a.From, a.At) }
+// ofSurvivors reports whether the metric is about what was allocated in the range and is live at a cut after it.
+func (m Metric) ofSurvivors() bool {
+	return m == Kept || m == KeptBlocks || m == Leaked || m == LeakedBlocks
+}
 
-// keptThen returns what was allocated in the range and is live at the query's cut, at each stack.
-func (a *ask) keptThen() ([]timetravel.Live, error) {
-	if a.From == 0 && a.At <= a.To {
-		return a.liveThen()
+// survivorsCut returns the cut at which the blocks that the metric counts are live.
+func (a *ask) survivorsCut(m Metric) uint64 {
+	if m == Leaked || m == LeakedBlocks {
+		return a.last
 	}
-	return timetravel.KeptAt(a.ctx, a.Reader, a.From, a.To, a.At, func(done, total int) {
-		n := a.At - a.From
+	return a.At
+}
+
+// hasSums reports whether the recording says in sums when the blocks that were freed from the range's beginning to a
+// cut were allocated: then the events up to there need not be read, whatever else is asked.
+func (a *ask) hasSums(cut uint64) bool {
+	return !a.perBlock && timetravel.HasFarSums(a.Reader, a.From, cut)
+}
+
+// liveOfRange returns what was allocated in the range and is live at a cut, at each stack.
+func (a *ask) liveOfRange(cut uint64) ([]timetravel.Live, error) {
+	if a.From == 0 && cut <= a.To {
+		return timetravel.LiveAt(a.ctx, a.Reader, cut)
+	}
+	return timetravel.KeptAt(a.ctx, a.Reader, a.From, a.To, cut, func(done, total int) {
+		n := cut - a.From
 		a.progress(uint64(float64(n)*float64(done)/float64(total)), n)
 	})
+}
+
+// leaks returns what was allocated in the range and is live at the end, at each stack. What the runtime keeps is not
+// in it but in a.Runtime.
+func (a *ask) leaks() ([]timetravel.Live, error) {
+	list, err := a.liveOfRange(a.last)
+	runtimes, own := a.runtimes(), list[:0]
+	for _, l := range list {
+		switch {
+		case !runtimes.has(l.Stack):
+			own = append(own, l)
+		case a.stacks.keep(l.Stack):
+			a.Runtime.Add(profile.Leak{Bytes: l.Bytes, Blocks: l.Blocks})
+		}
+	}
+	return own, err
 }
 
 // moveToBlocks moves the ends of the range, and the cut of what is live, to ends of blocks of events that are near

@@ -132,7 +132,7 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 	a := n.a
 	var whole []uint32 // indexes of stacks of the tally
 	var changes []recording.Change
-	var live, kept, peak []timetravel.Live
+	var live, kept, leaked, peak []timetravel.Live
 	counted := a.Plan == FromTally || a.Plan == FromSummaries && a.whole
 	if counted {
 		for i := range a.sum.Stacks {
@@ -158,12 +158,19 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 		}
 		live = slices.DeleteFunc(list, leave)
 	}
-	if a.q.wants(Kept, KeptBlocks) && !(counted && a.At == a.last) {
-		list, err := a.keptThen()
+	if a.q.wants(keptMetrics...) && !(counted && a.At == a.last) {
+		list, err := a.liveOfRange(a.At)
 		if err != nil {
 			return err
 		}
 		kept = slices.DeleteFunc(list, leave)
+	}
+	if a.q.wants(leakedMetrics...) && !counted {
+		list, err := a.leaks()
+		if err != nil {
+			return err
+		}
+		leaked = slices.DeleteFunc(list, leave)
 	}
 	if a.q.wants(Peak, PeakBlocks) && !counted {
 		list, err := a.liveAtPeak()
@@ -185,11 +192,14 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 		if i -= len(live); i < len(kept) {
 			return kept[i].Stack
 		}
-		return peak[i-len(kept)].Stack
+		if i -= len(kept); i < len(leaked) {
+			return leaked[i].Stack
+		}
+		return peak[i-len(leaked)].Stack
 	}
 	var chains []int32
-	n.forest, chains, err = a.forest(len(whole)+len(changes)+len(live)+len(kept)+len(peak), true,
-		func(i int) (uint32, uint32) { return stack(i), 0 })
+	all := len(whole) + len(changes) + len(live) + len(kept) + len(leaked) + len(peak)
+	n.forest, chains, err = a.forest(all, true, func(i int) (uint32, uint32) { return stack(i), 0 })
 	if err != nil {
 		return err
 	}
@@ -202,13 +212,19 @@ func (n *nodeSums) fromSums(fields []field) (err error) {
 	n.addLive(chains[:len(live)], live, fieldLiveBytes, fieldLiveBlocks)
 	chains = chains[len(live):]
 	n.addLive(chains[:len(kept)], kept, fieldKeptBytes, fieldKeptBlocks)
-	n.addLive(chains[len(kept):], peak, fieldPeakBytes, fieldPeakBlocks)
+	chains = chains[len(kept):]
+	n.addLive(chains[:len(leaked)], leaked, fieldLeakedBytes, fieldLeakedBlocks)
+	n.addLive(chains[len(leaked):], peak, fieldPeakBytes, fieldPeakBlocks)
 	return nil
 }
 
 // ofChanges reports whether the field is counted from changes.
 func (f field) ofChanges() bool {
-	return !f.ofMoment() && f != fieldPeakBytes && f != fieldPeakBlocks
+	switch f {
+	case fieldPeakBytes, fieldPeakBlocks, fieldLeakedBytes, fieldLeakedBlocks:
+		return false
+	}
+	return !f.ofMoment()
 }
 
 // ofMoment reports whether the field is about what is live at the query's cut.

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/heaptap/heaptap/internal/recording"
 	"github.com/heaptap/heaptap/internal/recording/atlas"
 	"github.com/heaptap/heaptap/internal/recording/timetravel"
@@ -39,14 +41,14 @@ type moments struct {
 
 // inAtlas reports whether an atlas has what the metric needs.
 func (m Metric) inAtlas() bool {
-	return metricTable[m].summaries && m != OwnPeak && m != Kept && m != KeptBlocks && m != Recycling && !m.OfMappings()
+	return metricTable[m].summaries && m != OwnPeak && !m.ofSurvivors() && m != Recycling && !m.OfMappings()
 }
 
 // approximate lets the atlas answer, if it can and the question may be answered roughly. Then the ends of the range,
 // and the moment of what is live, are moments of the atlas.
 func (a *ask) approximate() error {
 	c := a.chart.Load()
-	if a.q.Rough > 0 && a.q.wants(Kept, KeptBlocks) && a.choose() == FromSummaries {
+	if a.q.Rough > 0 && slices.ContainsFunc(a.Metrics, Metric.ofSurvivors) && a.choose() == FromSummaries {
 		a.moveToBlocks()
 		return nil
 	}

@@ -263,7 +263,7 @@ func TestExact(t *testing.T) {
 	a := withAtlas(t, s, 4)
 	middle := a.Moments()[a.Ends()[2]].Cut
 	for _, q := range []Query{
-		{Metrics: []Metric{OwnPeak}}, {Metrics: []Metric{Bytes, Leaked}}, {Metrics: []Metric{Slack}},
+		{Metrics: []Metric{OwnPeak}}, {Metrics: []Metric{Bytes, Copied}}, {Metrics: []Metric{Slack}},
 		{Metrics: []Metric{Mapped}}, {Threads: []uint32{0}}, {Sizes: &Interval{1, 9}}, {By: ByThread},
 		{By: BySizeClass}, {Rough: 1}, {Range: &Range{middle - 1, middle + 1}},
 	} {
