@@ -1,1 +1,1 @@
-import"./chunk-MDTSG6VI.js";import"./chunk-M56MYLTV.js";
+import"./chunk-YEUFVDFF.js";import"./chunk-M56MYLTV.js";

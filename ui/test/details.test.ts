@@ -14,7 +14,7 @@ import {
 import type { MetricName } from "../src/api.ts";
 import { home, pickedOf } from "../src/model/place.ts";
 import { Fault } from "../src/net/fault.ts";
-import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../src/net/details.ts";
+import { askDetails, askExcerpt, askThreads, type DetailsAsked } from "../src/net/details.ts";
 import { columns } from "./encode.mjs";
 
 function frame(name: string, kind: Kind = "", module = "/bin/server"): StackFrame {
@@ -237,7 +237,7 @@ test("a function without a name is found by its offset, and its threads are not 
   const found = await askDetails(ask, "1", nameless);
   assert.deepEqual([found?.name, found?.total.peak], ["x+0x1f", 5]);
   assert.deepEqual(matched, ["/^0x1f( |$)/", "/0x1f/"]);
-  const more = await askMoreDetails(ask, "1", nameless);
+  const more = await askThreads(ask, "1", nameless, false);
   assert.deepEqual([more.of, more.threads.length, matched.length], ["unnamed", 0, 2]);
 });
 
@@ -255,15 +255,15 @@ test("threads are asked for with what is picked as one more focus", async () => 
     },
   });
   const picked = { kind: "function" as const, name: "f(int)" };
-  const more = await askMoreDetails(ask, "1", { picked, filters: {}, metric: "own-peak" });
+  const more = await askThreads(ask, "1", { picked, filters: {}, metric: "own-peak" }, false);
   assert.deepEqual(
     [more.more, more.whole, more.of, more.threads],
     [3, 40, "picked", [{ name: "thread 5", only: "5", value: 10 }]],
   );
-  const focused = await askMoreDetails(ask, "1", { picked, filters: { focus: ["x"] }, metric: "mapped" });
+  const focused = await askThreads(ask, "1", { picked, filters: { focus: ["x"] }, metric: "mapped" }, false);
   assert.deepEqual([focused.of, focused.threads.length], ["picked", 1]);
   const stack = { kind: "stack" as const, path: ["main", "g"], up: false };
-  assert.equal((await askMoreDetails(ask, "1", { picked: stack, filters: {}, metric: "bytes" })).of, "function");
+  assert.equal((await askThreads(ask, "1", { picked: stack, filters: {}, metric: "bytes" }, false)).of, "function");
   assert.deepEqual(focuses, [["^f\\(int\\)$"], ["x", "^f\\(int\\)$"], ["^g$"]]);
 });
 

@@ -41,10 +41,14 @@ export interface Details {
   share: { value: number; stacks: number; counted: MetricName };
 }
 
-/** What takes longer: it needs the events of the range. */
-export interface MoreDetails {
+/** Numbers that come later. */
+export interface MoreValues {
   total: Values;
   self: Values;
+}
+
+/** Which threads allocated it: that needs the events of the range. */
+export interface ByThread {
   threads: readonly { name: string; only: string; value: number }[];
   /** What all threads have together. */
   whole: number;
@@ -54,6 +58,8 @@ export interface MoreDetails {
   counted: MetricName;
   /** Threads that are not listed. */
   more: number;
+  /** Not all events were read. */
+  estimated: boolean;
 }
 
 /** Lines of a source file around one. */
@@ -70,8 +76,11 @@ export interface Excerpt {
 /** Metrics that summaries have, so that they are there at once for any range. */
 export const quick: readonly MetricName[] = ["peak", "live", "bytes", "allocations", "freed", "temporary"];
 
+/** Metrics of what stays of a range: most recordings have sums of it. */
+export const lasting: readonly MetricName[] = ["leaked", "leaked-blocks", "live-blocks"];
+
 /** Metrics that need the events of a range. */
-export const slow: readonly MetricName[] = ["leaked", "leaked-blocks", "live-blocks", "mean-lifetime"];
+export const slow: readonly MetricName[] = ["mean-lifetime"];
 
 /** Whether all metrics are there at once: nothing selects events or blocks. */
 export function isWhole(filters: Filters, at?: string): boolean {

@@ -6,16 +6,19 @@ import {
   cleanPath,
   isWhole,
   kinds,
+  lasting,
   mappings,
   quick,
   slow,
+  type ByThread,
   type Details,
   type Excerpt,
   type Kind,
-  type MoreDetails,
+  type MoreValues,
   type StackFrame,
   type Values,
 } from "../model/details.ts";
+import { estimable } from "../model/estimate.ts";
 import type { Picked } from "../model/place.ts";
 import { literally, type Filters } from "../model/filters.ts";
 import { atOf } from "../model/metrics.ts";
@@ -44,7 +47,7 @@ export interface DetailsAsked {
 /** Asks for what is there at once; undefined: nothing of it is in the selection. */
 export async function askDetails(ask: Ask, recording: string, asked: DetailsAsked): Promise<Details | undefined> {
   const { picked, filters, by, metric, at, rough } = asked;
-  const more = [...(isWhole(filters, at) ? slow : []), ...(isWhole(filters) ? mappings : [])];
+  const more = [...(isWhole(filters, at) ? [...lasting, ...slow] : []), ...(isWhole(filters) ? mappings : [])];
   const some = [...new Set([metric, ...quick, ...more])];
   const common = { ...filters, metric: some, ...(at !== undefined && { at }), ...(rough && { rough: "pixel" }) };
   const found = await numbers(ask, recording, picked, by, common, asked.fold);
@@ -161,22 +164,34 @@ function plain(common: Common & { rough?: string }): Common {
   return rest;
 }
 
-/** Asks for what needs the events of the range, unless askDetails has it already. */
-export async function askMoreDetails(
+/** Asks for more metrics, unless askDetails has them already. */
+export async function askMoreValues(
   ask: Ask,
   recording: string,
-  { picked, filters, by, metric, at, fold }: DetailsAsked,
-): Promise<MoreDetails> {
-  const common = { ...filters, ...(at !== undefined && { at }) };
-  const found = isWhole(filters, at)
-    ? undefined
-    : await numbers(ask, recording, picked, by, { ...common, metric: [...slow] }, fold);
+  { picked, filters, by, at, fold }: DetailsAsked,
+  metric: readonly MetricName[],
+): Promise<MoreValues> {
+  if (isWhole(filters, at)) return { total: {}, self: {} };
+  const common = { ...filters, ...(at !== undefined && { at }), metric: [...metric] };
+  const found = await numbers(ask, recording, picked, by, common, fold);
+  return { total: found?.total ?? {}, self: found?.self ?? {} };
+}
+
+/**
+ * Asks which threads allocated what is picked.
+ * @param estimated estimates will do: of bytes, if the metric is no sum over events
+ */
+export async function askThreads(
+  ask: Ask,
+  recording: string,
+  { picked, filters, metric, at }: DetailsAsked,
+  estimated: boolean,
+): Promise<ByThread> {
   const focus = [...(filters.focus ?? []), focusOf(picked)];
   const of = picked.kind === "stack" ? "function" : "picked";
-  const sum = { total: found?.total ?? {}, self: found?.self ?? {} };
   // A focus is a name.
   if (picked.kind !== "line" && offsetOf(nameOf(picked)) !== undefined) {
-    return { ...sum, threads: [], whole: NaN, of: "unnamed", counted: metric, more: 0 };
+    return { threads: [], whole: NaN, of: "unnamed", counted: metric, more: 0, estimated: false };
   }
   // Threads have no mappings, and their own peaks do not add up.
   const byThread = (counted: MetricName) =>
@@ -187,8 +202,10 @@ export async function askMoreDetails(
       by: "thread" as const,
       metric: [counted],
       limit: 4,
+      ...(estimated && { rough: "pixel" }),
     });
-  let sums: MetricName = [...mappings, "own-peak", "recycling"].includes(metric) ? "bytes" : metric;
+  const [sum] = estimated ? estimable([metric]) : [metric];
+  let sums: MetricName = sum === undefined || [...mappings, "own-peak", "recycling"].includes(sum) ? "bytes" : sum;
   let top = await byThread(sums);
   if (top.rows.rows === 0 && sums !== "bytes") top = await byThread((sums = "bytes"));
   const { group, total } = top.rows;
@@ -199,7 +216,7 @@ export async function askMoreDetails(
     return { name, only: String(tid), value: total[sums]?.[i] ?? NaN };
   });
   const whole = top.total[sums] ?? NaN;
-  return { ...sum, threads, whole, of, counted: sums, more: top.more };
+  return { threads, whole, of, counted: sums, more: top.more, estimated: (top.estimate ?? null) !== null };
 }
 
 /** The pattern of what is picked: of a call stack, that of its last function. */

@@ -3,19 +3,29 @@ import { signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { App, Selected } from "../app.ts";
 import type { ByName, MetricName } from "../api.ts";
-import { type Details, type Excerpt, type MoreDetails, type StackFrame } from "../model/details.ts";
+import {
+  lasting,
+  slow,
+  type ByThread,
+  type Details,
+  type Excerpt,
+  type MoreValues,
+  type StackFrame,
+} from "../model/details.ts";
 import { editorLink } from "../model/editor.ts";
+import { isEstimated } from "../model/estimate.ts";
 import { literally } from "../model/filters.ts";
 import { isRange, metricAt, metricOf, whyNot } from "../model/metrics.ts";
 import { pickedOf, type PageName, type Place } from "../model/place.ts";
 import { lineFocus } from "../model/source.ts";
-import { askDetails, askExcerpt, askMoreDetails, type DetailsAsked } from "../net/details.ts";
+import { askDetails, askExcerpt, askMoreValues, askThreads, type DetailsAsked } from "../net/details.ts";
+import type { Ask } from "../net/lanes.ts";
 import { DetailsView } from "./details.tsx";
 import { editorTemplate } from "./editor.tsx";
 import { Bone } from "./figures.tsx";
 import { goOf } from "./go-of.ts";
 import { Name } from "./name.tsx";
-import { Answered, usePart } from "./part.tsx";
+import { Answered, useOrder, usePart } from "./part.tsx";
 
 /** What is asked about what is picked; undefined: nothing is. */
 function askedOf({ place, filters, rough }: Selected): DetailsAsked | undefined {
@@ -40,13 +50,30 @@ export function About({ app }: { app: App }) {
     const key = JSON.stringify([recording, asked]);
     return asked && { base: recording, key, run: (ask) => askDetails(ask, recording, asked) };
   });
-  const more = usePart<MoreDetails>(app, "details-more", (selected) => {
+  // The rest may read events: while the reader drags, it would come too late.
+  const later = <T,>(selected: Selected, run: (ask: Ask, recording: string, asked: DetailsAsked) => Promise<T>) => {
     const asked = askedOf(selected);
     const { recording } = selected;
-    // It reads events: while the reader drags, it would come too late.
     if (!asked || selected.rough) return undefined;
-    const key = JSON.stringify([recording, asked]);
-    return { base: recording, key, run: (ask) => askMoreDetails(ask, recording, asked) };
+    return { base: recording, key: JSON.stringify([recording, asked]), run: (ask: Ask) => run(ask, recording, asked) };
+  };
+  const stays = usePart<MoreValues>(app, "details-lasting", (selected) =>
+    later(selected, (ask, recording, asked) => askMoreValues(ask, recording, asked, lasting)),
+  );
+  const order = useOrder(app);
+  const estimate = usePart<ByThread>(app, "details-threads", (selected) => {
+    const { events } = app.about.shown.value?.value ?? {};
+    if (!isEstimated(selected.place, "thread", events)) return undefined;
+    const task = later(selected, (ask, recording, asked) => askThreads(ask, recording, asked, true));
+    return task && order.first(task, task.key);
+  });
+  const threads = usePart<ByThread>(app, "details-threads-exact", (selected) => {
+    const task = later(selected, (ask, recording, asked) => askThreads(ask, recording, asked, false));
+    return task && order.after(task);
+  });
+  const times = usePart<MoreValues>(app, "details-times", (selected) => {
+    const task = later(selected, (ask, recording, asked) => askMoreValues(ask, recording, asked, slow));
+    return task && order.after(task);
   });
   const at = useMemo(() => signal<{ file: string; line: number } | undefined>(undefined), []);
   const excerpt = usePart<Excerpt | undefined>(app, "details-source", ({ recording }) => {
@@ -68,7 +95,7 @@ export function About({ app }: { app: App }) {
   // A recording whose source must not be read has none.
   const refused = excerpt.wait.value?.phase === "failed";
   const text = excerpt.shown.value;
-  const wait = more.wait.value;
+  const wait = threads.wait.value;
   const without = wait?.phase === "failed" ? wait.fault : undefined;
   return (
     <Answered part={details} skeleton={<Bone width="70%" />}>
@@ -76,7 +103,8 @@ export function About({ app }: { app: App }) {
         d ? (
           <DetailsView
             details={d}
-            more={more.shown.value?.value}
+            more={[stays, times].map((part) => part.shown.value?.value)}
+            threads={threads.shown.value?.value ?? estimate.shown.value?.value}
             fault={without}
             excerpt={refused ? null : text ? (text.value ?? null) : undefined}
             moment={place.at === undefined ? endOf(place) : `at ${app.clock.text(place.at)}`}

@@ -5,9 +5,10 @@ import type { MetricName } from "../api.ts";
 import {
   fold,
   rowsOf,
+  type ByThread,
   type Details,
   type Excerpt,
-  type MoreDetails,
+  type MoreValues,
   type StackFrame,
   type Values,
 } from "../model/details.ts";
@@ -25,9 +26,11 @@ import { Refusal } from "./states.tsx";
 
 export interface DetailsProps {
   details: Details;
+  /** Numbers that come later; undefined: they are on their way. */
+  more: readonly (MoreValues | undefined)[];
   /** Undefined: not there yet. */
-  more: MoreDetails | undefined;
-  /** Why there is no more. */
+  threads: ByThread | undefined;
+  /** Why there are none. */
   fault: Fault | undefined;
   /** Undefined: not there yet; null: there is none. */
   excerpt: Excerpt | undefined | null;
@@ -48,7 +51,7 @@ export interface DetailsProps {
 }
 
 export function DetailsView(props: DetailsProps) {
-  const { details: d, more } = props;
+  const { details: d } = props;
   return (
     <div class="details">
       <header>
@@ -60,8 +63,8 @@ export function DetailsView(props: DetailsProps) {
         </p>
         <PlaceLine {...props} />
       </header>
-      <Numbers details={d} more={more} moment={props.moment} lead={props.lead} />
-      <Threads more={more} fault={props.fault} name={d.name} lead={props.lead} only={props.only} />
+      <Numbers details={d} more={props.more} moment={props.moment} lead={props.lead} />
+      <Threads by={props.threads} fault={props.fault} name={d.name} lead={props.lead} only={props.only} />
       <Stack {...props} />
       <Around {...props} />
       <nav aria-label="open in">
@@ -106,15 +109,16 @@ function PlaceLine({ details: d, source, editor }: DetailsProps) {
 
 interface NumbersProps {
   details: Details;
-  more: MoreDetails | undefined;
+  more: readonly (MoreValues | undefined)[];
   moment: string;
   lead: MetricName;
 }
 
 function Numbers({ details: d, more, moment, lead }: NumbersProps) {
-  const total: Values = { ...d.total, ...more?.total };
-  const self: Values = { ...d.self, ...more?.self };
-  const known = rowsOf(lead, total, moment).filter(({ metric }) => metric in total || more === undefined);
+  const total: Values = Object.assign({}, d.total, ...more.map((values) => values?.total));
+  const self: Values = Object.assign({}, d.self, ...more.map((values) => values?.self));
+  const all = more.every((values) => values !== undefined);
+  const known = rowsOf(lead, total, moment).filter(({ metric }) => metric in total || !all);
   // A function that allocates nothing itself, or calls nothing that does, needs no second column.
   const both = known.some(({ metric }) => {
     const [t = 0, s = 0] = [total[metric], self[metric]];
@@ -202,15 +206,15 @@ function short(n: number): string {
 }
 
 interface ThreadsProps {
-  more: MoreDetails | undefined;
+  by: ByThread | undefined;
   fault: Fault | undefined;
   name: string;
   lead: MetricName;
   only: (thread: string) => void;
 }
 
-function Threads({ more, fault, name, lead, only: choose }: ThreadsProps) {
-  if (fault || !more) {
+function Threads({ by, fault, name, lead, only: choose }: ThreadsProps) {
+  if (fault || !by) {
     return (
       <section>
         <h3>By thread</h3>
@@ -218,23 +222,30 @@ function Threads({ more, fault, name, lead, only: choose }: ThreadsProps) {
       </section>
     );
   }
-  if (more.of === "unnamed") return null;
-  const all = more.whole;
+  if (by.of === "unnamed") return null;
+  const all = by.whole;
+  const about = by.estimated ? "≈ " : "";
   return (
     <section>
       <h3>
         By thread{" "}
-        {more.counted !== lead && <span class="quiet">{metricOf(more.counted)?.label ?? more.counted}</span>}
+        {by.counted !== lead && <span class="quiet">{metricOf(by.counted)?.label ?? by.counted}</span>}
+        {by.estimated && (
+          <span class="quiet" title="estimated from a part of the events; all are being counted">
+            {" "}
+            estimated
+          </span>
+        )}
       </h3>
-      {more.threads.length === 0 && <p class="quiet">No thread allocated anything of it.</p>}
-      {more.threads.length > 0 && more.of !== "picked" && (
+      {by.threads.length === 0 && <p class="quiet">No thread allocated anything of it.</p>}
+      {by.threads.length > 0 && by.of !== "picked" && (
         <p class="quiet">
           Of all call stacks through <Name text={name} limit={60} />.
         </p>
       )}
       <table class="numbers">
         <tbody>
-          {more.threads.map(({ name, only, value }, i) => (
+          {by.threads.map(({ name, only, value }, i) => (
             <tr key={i}>
               <th scope="row">
                 <button type="button" class="plain function" title="only this thread" onClick={() => choose(only)}>
@@ -244,12 +255,12 @@ function Threads({ more, fault, name, lead, only: choose }: ThreadsProps) {
               <td class="bar" aria-hidden="true">
                 <i style={{ width: `${all > 0 ? Math.max(0, (100 * value) / all) : 0}%` }} />
               </td>
-              <td class="number">{all > 0 ? percent(value, all) : ""}</td>
+              <td class="number">{all > 0 ? about + percent(value, all) : ""}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      {more.more > 0 && <p class="quiet">and {plural(more.more, "thread")} more</p>}
+      {by.more > 0 && <p class="quiet">and {plural(by.more, "thread")} more</p>}
     </section>
   );
 }

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import { explanation, isFlat, riseTitle, signed, type Code, type Rise } from "../model/explain.ts";
+import { mostAtOnce } from "../model/estimate.ts";
 import { percent } from "../model/format.ts";
 import type { ResidentChange } from "../model/resident.ts";
 import { parseTime, type Run, type Span } from "../model/time.ts";
@@ -89,9 +90,11 @@ export function ExplainRange({ app, picked }: { app: App; picked: boolean }) {
 /** Below this share of a change, no thread has most of it. */
 const mostOfIt = 0.5;
 
-/** Whether one of several threads may have most of a change. */
+/** Whether one of several threads may have most of a change, and it is known soon: that takes all events. */
 function hasThreads(app: App): boolean {
-  return (app.report.shown.value?.value.threads ?? 0) > 1 && app.place.value.thread.length === 0;
+  const { events = Infinity } = app.about.shown.value?.value ?? {};
+  const several = (app.report.shown.value?.value.threads ?? 0) > 1;
+  return several && app.place.value.thread.length === 0 && events <= mostAtOnce;
 }
 
 /** In which thread most of a change was allocated, if one has. */

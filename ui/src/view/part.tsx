@@ -79,6 +79,15 @@ export function useOrder(app: App) {
           return answer;
         },
       }),
+      /** The task, after the one that comes before it. */
+      after: <T,>(task: Task<T>): Task<T> => ({
+        ...task,
+        run: async (ask) => {
+          await app.known();
+          if (asked?.key === task.key) await asked.answer.catch(() => {});
+          return task.run(ask);
+        },
+      }),
       /** Waits for what comes before the task with a key. */
       before: async (key: string): Promise<void> => {
         await app.known();

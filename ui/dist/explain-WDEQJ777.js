@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-2MRB23W3.js";import"./chunk-YFZQV3MQ.js";import"./chunk-EJZSZKAR.js";import"./chunk-MDTSG6VI.js";import"./chunk-M56MYLTV.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
