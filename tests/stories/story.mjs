@@ -58,11 +58,11 @@ class Reader {
     return this.main.locator("section").filter({ has: this.page.getByRole("heading", { name: heading }) });
   }
 
-  /** Waits until the selected range is what is explained. */
+  /** Waits until the selected range is explained, whatever else the page still asks for. */
   async explained() {
     const rise = this.section("Explain this rise");
-    await rise.waitFor();
-    await this.settled();
+    await rise.getByRole("button").first().waitFor();
+    await rise.locator("[aria-busy=true]").waitFor({ state: "detached" });
     return rise;
   }
 
