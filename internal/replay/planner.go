@@ -471,7 +471,7 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 	if moves && p.outOfPool(old) {
 		moves = false
 	}
-	if p.whatIf.applies(InPool, e.Stack) && e.Size <= poolLargest && e.Align <= poolGrain {
+	if p.whatIf.applies(InPool, e.Stack) && e.Size <= poolLargest && e.Align <= poolAlign {
 		if moves {
 			if err := p.free(e.Thread, e.Time, old); err != nil {
 				return err

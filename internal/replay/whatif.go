@@ -44,7 +44,8 @@ type Changed struct {
 const (
 	poolChunk   = 64 << 10 // bytes, as in agent/player/plan.h
 	poolLargest = 4 << 10
-	poolGrain   = 16
+	poolGrain   = 8  // sizes are multiples of it
+	poolAlign   = 16 // the most that is asked for
 )
 
 // whatIf decides what becomes of calls.
