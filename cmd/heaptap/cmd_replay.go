@@ -60,7 +60,7 @@ colons, and are set in the player's environment.`,
 		Example: `  heaptap replay server.4711.htap
   heaptap replay --allocators glibc,glibc:MALLOC_ARENA_MAX=2,jemalloc:MALLOC_CONF=narenas:4 server.4711.htap
   heaptap replay --allocators glibc,./libmine.so --runs 11 --touch all server.4711.htap
-  heaptap replay --what-if drop-temporaries=parse_headers server.4711.htap
+  heaptap replay --what-if reserve=Parser::parse server.4711.htap
   heaptap replay --from 20% --to 90% --speed recorded server.4711.htap
   heaptap replay --json server.4711.htap | jq '.allocators[] | {name, rss: .touch_first.peak_rss_bytes.median}'`,
 		Args: oneRun,
