@@ -158,7 +158,7 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 .PHONY: bench-replay
 bench-replay: ## run programs on four allocators, and compare with heaptap replay (minutes)
 	tools/setup.sh bench
-	RANKING=1 $(GO) test ./tests/replay -run '^TestRanking$$' -count=1 -v
+	RANKING=1 $(GO) test ./tests/replay -run '^(TestRanking|TestWhatIf)$$' -count=1 -v
 
 # UI: other recordings. Those that it makes, of 10^6 to 10^9 events, stay in bin/recordings until make clean.
 .PHONY: bench-ui

@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint8_t u8;
 
-#define PLAN_MAGIC 0x31304e414c505448ull // "HTPLAN01"
+#define PLAN_MAGIC 0x32304e414c505448ull // "HTPLAN02"
 
 struct plan_head {
 	u64 magic;
@@ -31,6 +31,8 @@ struct plan_head {
 	u32 slots;
 	u32 epochs; // parts of the recorded order
 	u32 window; // a thread enters an epoch when all but this many before it have ended; 0: it does not wait
+	u32 chunks; // of pools
+	u32 unused;
 };
 
 struct plan_thread {
@@ -65,11 +67,13 @@ enum plan_op {
 	OP_SPAWN, // thread: start it
 	OP_TIME, // -; wait until so many ns have passed: lower half, upper half
 	OP_BEGIN, // -; wait until all epochs before this one have ended; what comes now is measured
+	OP_POOL, // chunk of a pool, which is allocated when it is first needed; offset of a block in it, and its size
 	OPS,
 };
 
 #define NO_EPOCH 0xffffffffu
 #define PLAN_SLOTS (1u << 28)
+#define POOL_CHUNK (64u << 10) // bytes
 
 enum plan_function { FUNCTION_MEMALIGN, FUNCTION_ALIGNED_ALLOC, FUNCTION_POSIX_MEMALIGN };
 

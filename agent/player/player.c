@@ -54,6 +54,7 @@ static struct plan_thread *threads;
 static u32 *started; // threads that were
 static u32 *epoch_threads, *epoch_left;
 static u64 *slots;
+static u8 **chunks; // of pools
 static u8 *classes; // latency: the size class of each slot's block
 static u64 *sizes; // when all pages are touched: how many bytes of each slot's block were
 static struct result *result;
@@ -536,6 +537,20 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			begin(t, w[1]);
 			w += 2;
 			break;
+		case OP_POOL:
+			size = (u64)w[1] + w[2];
+			if (UNLIKELY(arg >= head.chunks || size > POOL_CHUNK))
+				bad_plan("a block of a pool");
+			if (UNLIKELY(!chunks[arg])) {
+				TIMED(CALL_MALLOC, class_of(POOL_CHUNK), p = malloc(POOL_CHUNK));
+				if (UNLIKELY(!p))
+					returned_null(POOL_CHUNK);
+				chunks[arg] = p;
+				t->calls[CALL_MALLOC]++;
+			}
+			touch_block(chunks[arg] + w[1], 0, w[2], how);
+			w += 3;
+			break;
 		default:
 			bad_plan("an operation");
 		}
@@ -668,6 +683,7 @@ static void read_plan(const char *path)
 	if (pread(plan_file, &head, sizeof head, 0) != sizeof head || head.magic != PLAN_MAGIC ||
 	    head.size != (u64)size || head.threads == 0 || head.slots > PLAN_SLOTS ||
 	    head.slots > head.size / 8 || // an operation of two words fills a slot
+	    head.chunks > head.size / 12 ||
 	    !is_inside(head.threads_at, head.threads, sizeof *threads) ||
 	    !is_inside(head.epochs_at, head.epochs, sizeof *epoch_threads))
 		bad_plan("its head");
@@ -676,6 +692,7 @@ static void read_plan(const char *path)
 	epoch_left = reserve((u64)head.epochs * sizeof *epoch_left);
 	started = reserve((u64)head.threads * sizeof *started);
 	slots = reserve((u64)head.slots * sizeof *slots);
+	chunks = reserve((u64)head.chunks * sizeof *chunks);
 }
 
 static int has_malloc(struct dl_phdr_info *info, size_t size, void *unused)
@@ -818,10 +835,13 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 	result->wait_ns = (u64)((double)result->wait_ns * ns);
 	result->wait_cpu_ns += (u64)((double)result->detail * ns);
 	result->rss_end = exact_rss(&result->pss_end);
-	if (rest)
+	if (rest) {
 		for (u32 i = 0; i < head.slots; i++)
 			if (slots[i] & ADDRESS)
 				free((void *)(slots[i] & ADDRESS));
+		for (u32 i = 0; i < head.chunks; i++)
+			free(chunks[i]);
+	}
 	result->rss_freed = exact_rss(&pss);
 	result->rss_peak = peak_rss();
 	if (mode == MODE_LATENCY)

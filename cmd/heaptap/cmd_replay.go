@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +28,7 @@ type replayFlags struct {
 	allocators                     []string
 	runs                           int
 	touch, speed, players, ordered string
+	whatIf                         []string
 }
 
 // mostPlayers bounds --threads.
@@ -47,11 +50,17 @@ measured with an allocator that does nothing, and subtracted.
 A recording does not say which pages of a block the program wrote to. So memory is an interval: from a
 write to the first byte of each block to one to each of its pages.
 
+--what-if tries a change of the program before anybody makes it. KIND=STACK names call stacks as --focus
+does. pool: their blocks come from pools of each thread's own. reserve: what they grow by realloc is
+allocated as large as it gets. drop-temporaries: allocations that are freed before the thread's next one
+are not made. Both programs are played, the recorded and the changed one.
+
 An allocator is glibc, jemalloc, mimalloc or tcmalloc, or the path of a library. Options follow after
 colons, and are set in the player's environment.`,
 		Example: `  heaptap replay server.4711.htap
   heaptap replay --allocators glibc,glibc:MALLOC_ARENA_MAX=2,jemalloc:MALLOC_CONF=narenas:4 server.4711.htap
   heaptap replay --allocators glibc,./libmine.so --runs 11 --touch all server.4711.htap
+  heaptap replay --what-if reserve=Parser::parse server.4711.htap
   heaptap replay --from 20% --to 90% --speed recorded server.4711.htap
   heaptap replay --json server.4711.htap | jq '.allocators[] | {name, rss: .touch_first.peak_rss_bytes.median}'`,
 		Args: oneRun,
@@ -68,6 +77,9 @@ colons, and are set in the player's environment.`,
 		"each in one of its own")
 	f.StringVar(&q.ordered, "order", string(replay.Window), "keep threads in the recorded `ORDER`: window (within "+
 		"10,000 calls), total (exactly; one thread at a time) or free (only blocks are handed over in order)")
+	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where KIND is "+
+		"pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be repeated; the "+
+		"allocator is then glibc, unless --allocators says more")
 	f.StringVar(&q.From, "from", "start", "play what was called after `TIME`: "+timeref.Help+"; blocks that are live "+
 		"then are allocated first, which is not measured")
 	f.StringVar(&q.To, "to", "end", "play up to `TIME`")
@@ -79,6 +91,7 @@ colons, and are set in the player's environment.`,
 	complete(cmd, "touch", []string{"none", "first", "all"})
 	complete(cmd, "speed", []string{"max", "recorded"})
 	complete(cmd, "order", replay.Orders)
+	complete(cmd, "what-if", kindsWith("="))
 	return cmd
 }
 
@@ -113,6 +126,9 @@ func (q *replayFlags) settings(cmd *cobra.Command) (o replay.Options, s replay.S
 // chosen finds the allocators. Of the default ones, those that are missing are named and left out.
 func (q *replayFlags) chosen(cmd *cobra.Command) ([]replay.Allocator, error) {
 	written := replay.DefaultAllocators
+	if len(q.whatIf) > 0 {
+		written = written[:1]
+	}
 	if cmd.Flags().Changed("allocators") {
 		written = nil
 		for _, part := range q.allocators {
@@ -192,15 +208,62 @@ func (q *replayFlags) measure(cmd *cobra.Command, s *query.Source, o *replay.Opt
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, err
 	}
+	changes, err := q.changes(s)
+	if err != nil {
+		return nil, err
+	}
 	o.Progress = progressOf(cmd, "planning")
 	plan, err := replay.Make(cmd.Context(), s.Reader, filepath.Join(dir, "plan"), *o)
 	if err != nil {
 		return nil, err
+	}
+	var changed *replay.Plan
+	if o.Changes = changes; len(changes) > 0 {
+		if changed, err = replay.Make(cmd.Context(), s.Reader, filepath.Join(dir, "changed"), *o); err != nil {
+			return nil, err
+		}
+		if changed.Changed == (replay.Changed{}) {
+			return nil, fmt.Errorf("replay: --what-if changes nothing: at these call stacks nothing is allocated that it " +
+				"is about; heaptap top --focus STACK --metric allocations,temporary,reallocations shows what is")
+		}
 	}
 	player, err := replay.NewPlayer(dir)
 	if err != nil {
 		return nil, err
 	}
 	settings.Progress = progressOf(cmd, "playing")
-	return replay.Measure(cmd.Context(), player, plan, list, settings)
+	return replay.Measure(cmd.Context(), player, plan, changed, list, settings)
+}
+
+// changes reads --what-if.
+func (q *replayFlags) changes(s *query.Source) (list []replay.Change, err error) {
+	for _, text := range q.whatIf {
+		kind, pattern, ok := strings.Cut(text, "=")
+		switch {
+		case !ok || pattern == "":
+			return nil, usagef("replay: --what-if %s: must be KIND=STACK, as in drop-temporaries=parse_headers", text)
+		case !slices.Contains(replay.ChangeKinds, kind):
+			return nil, usagef("replay: --what-if %s: %q is none of the kinds; known are %s", text, kind,
+				strings.Join(replay.ChangeKinds, ", "))
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, usagef("replay: --what-if %s: %v", text, err)
+		}
+		matches, any := s.StacksMatching(re)
+		if !any {
+			return nil, fmt.Errorf("replay: --what-if %s: no recorded call stack has a function, file or module that "+
+				"matches; heaptap top shows the names", text)
+		}
+		list = append(list, replay.Change{Kind: replay.ChangeKind(kind), Pattern: pattern, Matches: matches})
+	}
+	return list, nil
+}
+
+// kindsWith returns the kinds of changes with what follows them.
+func kindsWith(suffix string) (list []string) {
+	for _, kind := range replay.ChangeKinds {
+		list = append(list, kind+suffix)
+	}
+	return list
 }

@@ -21,11 +21,20 @@ type Replay struct {
 	PlanBytes     uint64          `json:"plan_bytes"`
 	LostEvents    uint64          `json:"lost_events"`
 	Dropped       replay.Dropped  `json:"dropped"`
+	WhatIf        *ReplayWhatIf   `json:"what_if,omitempty"`
 	Own           ReplayOwn       `json:"player"`
 	Allocators    []ReplayResult  `json:"allocators"`
 	Failures      []string        `json:"failures"`
 	Verdict       string          `json:"verdict"`
 	Best          replay.BestRows `json:"best"`
+}
+
+// ReplayWhatIf is what a changed program would do.
+type ReplayWhatIf struct {
+	Changes []string `json:"changes"`
+	Calls   uint64   `json:"calls"`
+	replay.Changed
+	PeakLive uint64 `json:"peak_live_bytes"`
 }
 
 // ReplayOwn is what the player itself costs.
@@ -38,6 +47,7 @@ type ReplayOwn struct {
 // ReplayResult is an allocator's result.
 type ReplayResult struct {
 	Name        string              `json:"name"`
+	WhatIf      bool                `json:"what_if"` // of the changed program
 	Library     string              `json:"library"`
 	Version     string              `json:"version"`
 	Options     []string            `json:"options"`
@@ -92,8 +102,14 @@ func NewReplay(s *query.Source, r *replay.Results, o replay.Options) *Replay {
 	if o.Timed {
 		j.Speed = "recorded"
 	}
+	if c := r.Changed; c != nil {
+		j.WhatIf = &ReplayWhatIf{Calls: c.Calls, Changed: c.Changed, PeakLive: c.Peak}
+		for _, change := range o.Changes {
+			j.WhatIf.Changes = append(j.WhatIf.Changes, change.String())
+		}
+	}
 	for _, row := range r.Rows {
-		x := ReplayResult{Name: row.Name, Library: row.File, Version: row.Version, Options: orEmpty(row.Options),
+		x := ReplayResult{Name: row.Name, WhatIf: row.Changed, Library: row.File, Version: row.Version, Options: orEmpty(row.Options),
 			CallNS: row.Call, CPU: row.CPU, Wall: row.Wall, Waited: row.Waited,
 			Latency: replayLatency("", "", &row.Latency), RemoteFrees: row.RemoteFrees, RemoteFree: row.RemoteFree,
 			LocalFree: row.LocalFree, MinorFaults: row.MinorFaults, MajorFaults: row.MajorFaults,

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -44,4 +45,12 @@ func (p *Pattern) OnStacks(s *Source) (found bool) {
 // Matches reports whether a function, or a source file, matches the pattern.
 func (p *Pattern) Matches(f *event.Frame) bool {
 	return p.matches(&profile.Frame{Function: f.Function, Linkage: f.Linkage, File: f.File})
+}
+
+// StacksMatching returns a function that reports whether a call stack matches a pattern, as one of Query.Focus, and
+// whether any of the recorded ones does.
+func (s *Source) StacksMatching(pattern *regexp.Regexp) (matches func(stack uint32) bool, any bool) {
+	q := &Query{Focus: []*regexp.Regexp{pattern}}
+	focus := q.Patterns()[0]
+	return s.stackFilter(q).keep, focus.OnStacks(s)
 }

@@ -47,10 +47,14 @@ func spreadOf(list []float64) Spread {
 // Results are what the runs gave.
 type Results struct {
 	Plan *Plan
-	Runs int
+	// Changed is the plan of the changed program; nil: no change was tried.
+	Changed *Plan
+	Runs    int
 	Touch
-	Own  Own
-	Rows []*Row // as the allocators were named; those that failed are left out
+	Own Own
+	// Rows are in the order of the allocators; those that failed are left out. That of the changed program comes after
+	// that of the recorded one.
+	Rows []*Row
 	// What failed, as sentences.
 	Failures []string
 	Verdict  string
@@ -66,6 +70,7 @@ type Own struct {
 // Row is an allocator's results. Times are in ns, and memory in bytes.
 type Row struct {
 	Allocator
+	Changed bool // of the changed program
 	Version string
 	File    string // that malloc was in
 
@@ -143,6 +148,8 @@ const (
 // sums are the outcomes of one allocator's runs.
 type sums struct {
 	a        Allocator
+	plan     *Plan
+	empty    *sums // of the same plan
 	err      error
 	time     []*outcome
 	latency  []*outcome
@@ -157,36 +164,49 @@ type memoryRun struct {
 	readings []reading
 }
 
-// Measure plays a plan against allocators, in turns. An allocator that fails is left out; it is an error if all fail.
-func Measure(ctx context.Context, p *Player, plan *Plan, list []Allocator, s Settings) (*Results, error) {
+// WhatIf is added to the name of an allocator that was measured with a changed program.
+const WhatIf = " (what if)"
+
+// Measure plays a plan against allocators, in turns, and that of a changed program as well, unless it is nil. An
+// allocator that fails is left out; it is an error if all fail.
+func Measure(ctx context.Context, p *Player, plan, changed *Plan, list []Allocator, s Settings) (*Results, error) {
 	basic := s.Touch
 	if basic == "" {
 		basic = TouchFirst
 	}
-	all := []*sums{{a: p.empty()}}
+	plans := []*Plan{plan}
+	if changed != nil {
+		plans = append(plans, changed)
+	}
+	var all []*sums
+	for _, plan := range plans {
+		all = append(all, &sums{a: p.empty(), plan: plan})
+	}
 	for _, a := range list {
-		all = append(all, &sums{a: a})
+		for i, plan := range plans {
+			all = append(all, &sums{a: a, plan: plan, empty: all[i]})
+		}
 	}
 	total, done := uint64(len(all)*(s.Runs+3*min(s.Runs, moreRuns)+1)), uint64(0)
 	for round := range s.Runs {
-		for i, m := range all {
+		for _, m := range all {
 			t := basic
-			if i == 0 {
+			if m.empty == nil {
 				t = TouchNone
 			}
 			steps := []step{{modeTime, t}}
 			if round < moreRuns {
 				steps = append(steps, step{modeLatency, t}, step{modeMemory, t})
-				if i > 0 && s.Touch == "" {
+				if m.empty != nil && s.Touch == "" {
 					steps = append(steps, step{modeMemory, TouchAll})
 				}
 			}
-			if round == 0 && i > 0 {
+			if round == 0 && m.empty != nil {
 				steps = append(steps, step{modeCalls, t})
 			}
 			for _, one := range steps {
 				if m.err == nil {
-					m.run(ctx, p, plan, one)
+					m.run(ctx, p, one)
 				}
 				if done++; s.Progress != nil {
 					s.Progress(min(done, total-1), total)
@@ -195,7 +215,7 @@ func Measure(ctx context.Context, p *Player, plan *Plan, list []Allocator, s Set
 			switch {
 			case ctx.Err() != nil:
 				return nil, context.Cause(ctx)
-			case m.err != nil && (i == 0 || !isFailed(m.err)):
+			case m.err != nil && (m.empty == nil || !isFailed(m.err)):
 				return nil, m.err
 			}
 		}
@@ -203,7 +223,7 @@ func Measure(ctx context.Context, p *Player, plan *Plan, list []Allocator, s Set
 	if s.Progress != nil {
 		s.Progress(total, total)
 	}
-	return collect(plan, all, s)
+	return collect(plan, changed, all, s)
 }
 
 type step struct {
@@ -211,8 +231,8 @@ type step struct {
 	Touch
 }
 
-func (m *sums) run(ctx context.Context, p *Player, plan *Plan, s step) {
-	o, readings, err := p.play(ctx, plan, m.a, s.mode, s.Touch)
+func (m *sums) run(ctx context.Context, p *Player, s step) {
+	o, readings, err := p.play(ctx, m.plan, m.a, s.mode, s.Touch)
 	if s.mode == modeCalls {
 		// A kernel or an allocator may not allow it: then they are not counted.
 		if m.calls = o; err != nil {
@@ -240,14 +260,13 @@ func (m *sums) run(ctx context.Context, p *Player, plan *Plan, s step) {
 	}
 }
 
-func collect(plan *Plan, all []*sums, s Settings) (*Results, error) {
-	r := &Results{Plan: plan, Runs: s.Runs, Touch: s.Touch}
-	empty := all[0]
-	r.Own.Call = perCall(empty.time).Median
-	r.Own.Latency = latencyOf(empty.latency, 0, anyCall, anyClass).P50
-	r.Own.RSS = spreadBy(empty.perTouch[TouchNone],
-		func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median
-	for _, m := range all[1:] {
+func collect(plan, changed *Plan, all []*sums, s Settings) (*Results, error) {
+	r := &Results{Plan: plan, Changed: changed, Runs: s.Runs, Touch: s.Touch}
+	r.Own = all[0].own()
+	for _, m := range all {
+		if m.empty == nil {
+			continue
+		}
 		if m.err != nil {
 			r.Failures = append(r.Failures, m.err.Error())
 			if s.Failed != nil {
@@ -255,18 +274,32 @@ func collect(plan *Plan, all []*sums, s Settings) (*Results, error) {
 			}
 			continue
 		}
-		r.Rows = append(r.Rows, m.row(plan, empty, r.Own))
+		r.Rows = append(r.Rows, m.row(changed, m.empty.own()))
 	}
 	if len(r.Rows) == 0 {
 		return nil, fmt.Errorf("no allocator could be measured: %s", strings.Join(r.Failures, "; "))
 	}
-	r.Verdict = verdict(r.Rows)
+	if r.Verdict = verdict(r.Rows); changed != nil {
+		r.Verdict = effect(r)
+	}
 	return r, nil
 }
 
-func (m *sums) row(plan *Plan, empty *sums, own Own) *Row {
-	o := m.time[0]
-	r := &Row{Allocator: m.a, Version: text(o.Version[:]), File: text(o.Library[:])}
+// own is what the player itself costs, of the runs with the allocator that does nothing.
+func (m *sums) own() Own {
+	return Own{
+		Call:    perCall(m.time).Median,
+		Latency: latencyOf(m.latency, 0, anyCall, anyClass).P50,
+		RSS:     spreadBy(m.perTouch[TouchNone], func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median,
+	}
+}
+
+func (m *sums) row(changed *Plan, own Own) *Row {
+	o, empty, plan := m.time[0], m.empty, m.plan
+	r := &Row{Changed: plan == changed, Allocator: m.a, Version: text(o.Version[:]), File: text(o.Library[:])}
+	if r.Changed {
+		r.Name += WhatIf
+	}
 	less := func(s Spread, by float64) Spread {
 		return Spread{max(s.Median-by, 0), max(s.Min-by, 0), max(s.Max-by, 0)}
 	}
@@ -298,9 +331,7 @@ func (m *sums) row(plan *Plan, empty *sums, own Own) *Row {
 			r.RemoteFree, r.RemoteFrees = l.Mean, l.Calls
 		}
 	}
-	r.None = m.resident(plan, empty, own, TouchNone)
-	r.First = m.resident(plan, empty, own, TouchFirst)
-	r.All = m.resident(plan, empty, own, TouchAll)
+	r.None, r.First, r.All = m.resident(own, TouchNone), m.resident(own, TouchFirst), m.resident(own, TouchAll)
 	if m.calls != nil {
 		for _, c := range systemCalls {
 			r.SystemCalls = append(r.SystemCalls, SystemCall{c.name, m.calls.SystemCalls[c.number]})
@@ -331,7 +362,8 @@ func spreadBy(list []*outcome, f func(o *outcome) float64) Spread {
 func diff(a, b uint64) float64 { return max(float64(a)-float64(b), 0) }
 
 // resident sums up what was resident when that much was touched.
-func (m *sums) resident(plan *Plan, empty *sums, own Own, t Touch) *Resident {
+func (m *sums) resident(own Own, t Touch) *Resident {
+	plan, empty := m.plan, m.empty
 	if len(m.perTouch[t]) == 0 {
 		return nil
 	}
@@ -532,6 +564,22 @@ func verdict(rows []*Row) string {
 		percent(change(base.Resident().Peak, best.Resident().Peak), "less", "more"),
 		percent(change(base.CPU, best.CPU), "less", "more"),
 		percent(relative(base.Latency.P99, best.Latency.P99), "faster", "slower"))
+}
+
+// effect says in sentences what a change of the program would do.
+func effect(r *Results) string {
+	less := func(v float64) string { return percent(v, "less", "more") }
+	text := fmt.Sprintf("what if: %s calls", percent(relative(float64(r.Plan.Calls), float64(r.Changed.Calls)),
+		"fewer", "more"))
+	for i, to := range r.Rows {
+		if !to.Changed || i == 0 || r.Rows[i-1].Name+WhatIf != to.Name {
+			continue
+		}
+		from := r.Rows[i-1]
+		text += fmt.Sprintf("; with %s %s CPU time, %s peak RSS", from.Name, less(change(from.CPU, to.CPU)),
+			less(change(from.Resident().Peak, to.Resident().Peak)))
+	}
+	return text
 }
 
 func change(from, to Spread) float64 { return relative(from.Median, to.Median) }

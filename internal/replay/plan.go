@@ -8,8 +8,8 @@ import (
 
 // The layout of a plan, as agent/player/plan.h describes it.
 const (
-	planMagic   = 0x31304e414c505448 // "HTPLAN01"
-	headBytes   = 48
+	planMagic   = 0x32304e414c505448 // "HTPLAN02"
+	headBytes   = 56
 	threadBytes = 16
 	chunkBytes  = 16384 // with its head
 	chunkHead   = 16
@@ -36,6 +36,7 @@ const (
 	opSpawn
 	opTime
 	opBegin
+	opPool
 )
 
 // The functions of opAligned.
@@ -50,7 +51,8 @@ type planFile struct {
 	f        *os.File
 	size     uint64
 	streams  []*stream
-	buffered int // words in all streams
+	buffered int    // words in all streams
+	chunks   uint32 // of pools
 }
 
 // stream is the operations of a thread.
@@ -156,7 +158,7 @@ func (p *planFile) finish(slots, window uint32, epochs []uint32) error {
 	for _, v := range [...]uint64{planMagic, p.size, threadsAt, epochsAt} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	for _, v := range [...]uint32{uint32(len(p.streams)), slots, uint32(len(epochs)), window} {
+	for _, v := range [...]uint32{uint32(len(p.streams)), slots, uint32(len(epochs)), window, p.chunks, 0} {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	if _, err := p.f.WriteAt(b, 0); err != nil {

@@ -35,7 +35,8 @@ type Options struct {
 	Order    Order
 	From, To uint64 // cuts; blocks that are live at From are allocated first, which is not measured
 	Threads  int    // players beside the main thread's; 0: one for each recorded thread
-	Timed    bool   // at the recorded speed
+	Changes  []Change
+	Timed    bool // at the recorded speed
 	Progress func(done, total uint64)
 }
 
@@ -53,6 +54,7 @@ type Plan struct {
 	Last   uint64 // requested bytes that are live at the end
 
 	Dropped Dropped
+	Changed Changed // by Options.Changes
 
 	pause time.Duration // --speed recorded: the longest time between two epochs
 }
@@ -136,6 +138,7 @@ type planner struct {
 	players []*stream // of the recorded threads
 	drop    []bool    // call stacks whose allocations are dropped
 	moving  map[uint32][]uint64
+	whatIf  *whatIf // nil: nothing is changed
 
 	n         uint64 // operations
 	perEpoch  uint64
@@ -150,6 +153,7 @@ type planner struct {
 func newPlanner(r *recording.Reader, f *os.File, o Options) *planner {
 	_, last := r.Cuts()
 	p := &planner{r: r, o: o, file: planFile{f: f, size: 64}, drop: dropped(r), moving: make(map[uint32][]uint64),
+		whatIf:   newWhatIf(o.Changes),
 		perEpoch: min(max((min(o.To, last)-o.From)/400, 64), WindowEvents/2)}
 	p.at = p.newStream(uint32(r.Process().PID))
 	return p
@@ -192,6 +196,11 @@ const mostThreads = 1 << 22
 func (p *planner) read(ctx context.Context) error {
 	first, last := p.r.Cuts()
 	to := min(p.o.To, last)
+	if p.whatIf != nil {
+		if err := p.foresee(ctx, max(p.o.From, first), to); err != nil {
+			return err
+		}
+	}
 	if p.o.From > first {
 		if err := p.before(ctx); err != nil {
 			return err
@@ -316,6 +325,9 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 			d.Threads++
 		case e.Size > 1<<47 || e.Align > 1<<40:
 			d.Impossible++
+		case p.whatIf.drops(ref):
+			p.plan.Changed.Temporaries++
+		case moves && p.stays(e, ref, old):
 		default:
 			return p.allocate(e, ref, old, moves)
 		}
@@ -325,6 +337,7 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 			d.Pools++
 		case e.Flags&event.Realloc != 0:
 			p.moving[e.Thread] = append(p.moving[e.Thread], e.Ref)
+		case p.whatIf.drops(e.Ref):
 		default:
 			return p.free(e.Thread, e.Time, e.Ref)
 		}
@@ -378,13 +391,22 @@ func (p *planner) enter(s *stream, time int64) error {
 	return nil
 }
 
-// played counts an operation.
+// played counts a call.
 func (p *planner) played(time int64) {
-	if p.measured {
-		p.plan.Calls++
+	p.plan.countCall(p.measured)
+	p.level(time)
+}
+
+func (p *Plan) countCall(measured bool) {
+	if measured {
+		p.Calls++
 	} else {
-		p.plan.Before++
+		p.Before++
 	}
+}
+
+// level notes how much is live.
+func (p *planner) level(time int64) {
 	p.plan.Peak = max(p.plan.Peak, p.liveBytes)
 	e := &p.plan.Epochs[len(p.plan.Epochs)-1]
 	e.Time, e.sum, e.calls = time, e.sum+p.liveBytes, e.calls+1
@@ -422,6 +444,9 @@ func (p *planner) reuse(s *stream, at place) {
 }
 
 func (p *planner) free(thread uint32, time int64, ref uint64) error {
+	if p.outOfPool(ref) {
+		return nil
+	}
 	at, filled, known := p.release(ref)
 	if !known {
 		p.plan.Dropped.UnseenThen++
@@ -443,6 +468,17 @@ func (p *planner) free(thread uint32, time int64, ref uint64) error {
 
 // allocate plans an allocation, or a realloc of another block.
 func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
+	if moves && p.outOfPool(old) {
+		moves = false
+	}
+	if p.whatIf.applies(InPool, e.Stack) && e.Size <= poolLargest && e.Align <= poolAlign {
+		if moves {
+			if err := p.free(e.Thread, e.Time, old); err != nil {
+				return err
+			}
+		}
+		return p.inPool(e, ref)
+	}
 	s := p.player(e.Thread)
 	if err := p.enter(s, e.Time); err != nil {
 		return err
@@ -459,8 +495,9 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 		return err
 	}
 	p.live.put(ref, place{slot, s.number})
-	p.sizes[slot] = e.Size
-	p.liveBytes += e.Size
+	total := p.whatIf.size(ref, e.Size)
+	p.sizes[slot] = total
+	p.liveBytes += total
 	large := func(size uint64) error {
 		if size>>32 == 0 {
 			return nil
@@ -470,29 +507,29 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 	align, function := alignment(e)
 	switch {
 	case moves:
-		if err = large(e.Size); err != nil {
+		if err = large(total); err != nil {
 			return err
 		}
 		if from.stream == s.number {
-			err = p.file.add(s, opRealloc, from.slot, slot, uint32(e.Size))
+			err = p.file.add(s, opRealloc, from.slot, slot, uint32(total))
 		} else {
-			err = p.file.add(s, opReallocOfOther, from.slot, slot, uint32(e.Size), filled)
+			err = p.file.add(s, opReallocOfOther, from.slot, slot, uint32(total), filled)
 		}
 	case e.Func == event.Calloc:
-		size, count := e.Size, uint64(1)
-		if e.Count > 0 && e.Count>>32 == 0 && e.Size%e.Count == 0 {
-			size, count = e.Size/e.Count, e.Count
+		size, count := total, uint64(1)
+		if e.Count > 0 && e.Count>>32 == 0 && total%e.Count == 0 {
+			size, count = total/e.Count, e.Count
 		}
 		if err = large(size); err == nil {
 			err = p.file.add(s, opCalloc, slot, uint32(size), uint32(count))
 		}
 	case align != 0:
-		if err = large(e.Size); err == nil {
-			err = p.file.add(s, opAligned, slot, uint32(e.Size), uint32(bits.TrailingZeros64(align))|function<<8)
+		if err = large(total); err == nil {
+			err = p.file.add(s, opAligned, slot, uint32(total), uint32(bits.TrailingZeros64(align))|function<<8)
 		}
 	default:
-		if err = large(e.Size); err == nil {
-			err = p.file.add(s, opMalloc, slot, uint32(e.Size))
+		if err = large(total); err == nil {
+			err = p.file.add(s, opMalloc, slot, uint32(total))
 		}
 	}
 	p.played(e.Time)

@@ -148,6 +148,84 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// TestChanges plays random programs as they would be after a change at all call stacks, and compares with what the
+// events say: how many calls are left, and the most that is live.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	list := program(5, 3, 20_000)
+	// Some temporary allocations, too.
+	refs := uint64(0)
+	for _, e := range list {
+		if e.Kind == event.Alloc {
+			refs++
+		}
+	}
+	for i := range uint64(5) {
+		e := event.Event{Time: 30_000_000, Ref: event.NoRef, Kind: event.Alloc, Func: event.Malloc, Size: 1 << 26}
+		list = append(list, e, event.Event{Time: e.Time, Kind: event.Free, Func: event.FreeFunc, Ref: refs + i,
+			Size: e.Size, Flags: event.Temporary, Born: e.Time})
+	}
+	for _, kind := range []ChangeKind{InPool, Reserve, DropTemporaries} {
+		plan, p := prepare(t, list, 3, Options{Order: Window, To: math.MaxUint64, Changes: everywhere(kind)})
+		calls, pooled, reallocs, temporaries := leftOf(list, kind)
+		got := plan.Changed
+		if got.Pooled != pooled || got.Reallocations != reallocs || got.Temporaries != temporaries ||
+			plan.Calls != calls+got.Chunks {
+			t.Errorf("%s: %+v, and %d calls; by the events %d blocks of pools, %d reallocs, %d temporaries, %d calls",
+				kind, got, plan.Calls, pooled, reallocs, temporaries, calls)
+		}
+		if kind == DropTemporaries && plan.Peak >= 1<<26 {
+			t.Errorf("%d bytes are live at once", plan.Peak)
+		}
+		for _, touch := range []Touch{TouchFirst, TouchAll} {
+			o, _, err := p.play(t.Context(), plan, Allocator{Name: "glibc"}, modeLatency, touch)
+			n := uint64(0)
+			if err == nil {
+				for _, c := range o.Calls {
+					n += c
+				}
+			}
+			if err != nil || n != plan.Calls {
+				t.Errorf("%s, touch %s: %d calls, planned %d: %v", kind, touch, n, plan.Calls, err)
+			}
+		}
+	}
+}
+
+// leftOf counts what is left of the calls after a change at all call stacks, besides the chunks of pools.
+func leftOf(list []event.Event, kind ChangeKind) (calls, pooled, reallocs, temporaries uint64) {
+	inPool := make(map[uint64]bool)
+	ref := uint64(0)
+	for i := range list {
+		switch e := &list[i]; {
+		case e.Kind == event.Alloc:
+			pools := kind == InPool && e.Size <= poolLargest && e.Align <= poolAlign
+			moves := e.Flags&event.Realloc != 0
+			drops := kind == DropTemporaries && i+1 < len(list) && list[i+1].Flags&event.Temporary != 0
+			switch {
+			case pools:
+				inPool[ref] = true
+				pooled++
+				if moves && !inPool[list[i-1].Ref] {
+					calls++ // the old one is freed
+				}
+			case kind == Reserve && moves:
+				reallocs++
+			case drops:
+				temporaries++
+			default:
+				calls++
+			}
+			ref++
+		case e.Flags&event.Realloc != 0 || inPool[e.Ref]:
+		case kind == DropTemporaries && e.Flags&event.Temporary != 0:
+		default:
+			calls++
+		}
+	}
+	return
+}
+
 // TestSlots: the table is not much larger than the most blocks that are live at once, and a slot whose count is used up
 // is not used again.
 func TestSlots(t *testing.T) {
@@ -194,15 +272,24 @@ func TestLiveTable(t *testing.T) {
 // TestDamagedPlans: the player checks what it reads. A plan that is not as heaptap wrote it may end it, or make it
 // wait, but it never reads or writes outside of its tables.
 func TestDamagedPlans(t *testing.T) {
-	t.Parallel()
-	plan, p := prepare(t, program(9, 3, 3000), 3, Options{Order: Window, To: math.MaxUint64})
+	t.Run("recorded", func(t *testing.T) { t.Parallel(); damagePlans(t, nil) })
+	t.Run("pools", func(t *testing.T) { t.Parallel(); damagePlans(t, everywhere(InPool)) })
+}
+
+// everywhere is a change at all call stacks.
+func everywhere(kind ChangeKind) []Change {
+	return []Change{{kind, ".", func(uint32) bool { return true }}}
+}
+
+func damagePlans(t *testing.T, changes []Change) {
+	plan, p := prepare(t, program(9, 3, 3000), 3, Options{Order: Window, To: math.MaxUint64, Changes: changes})
 	good, err := os.ReadFile(plan.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	refused, waited := 0, 0
-	const tries = 150
+	const tries = 100
 	for try := range tries {
 		b := bytes.Clone(good)
 		for range 1 + random.IntN(3) {

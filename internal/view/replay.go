@@ -23,6 +23,7 @@ func Replay(w io.Writer, s *query.Source, r *replay.Results, o Options) error {
 	}
 	head += fmt.Sprintf(" · median of %s", humanize.Plural(uint64(r.Runs), "run"))
 	t.wrap("", head, t.faint)
+	t.whatIf()
 	t.printf("\n")
 	t.times()
 	t.printf("\n")
@@ -41,6 +42,28 @@ func Replay(w io.Writer, s *query.Source, r *replay.Results, o Options) error {
 	}
 	t.notes(s)
 	return t.Flush()
+}
+
+// whatIf says what a changed program would do.
+func (t *replayText) whatIf() {
+	plan := t.r.Changed
+	if plan == nil {
+		return
+	}
+	c := &plan.Changed
+	var parts []string
+	if c.Pooled > 0 {
+		parts = append(parts, fmt.Sprintf("%s from pools, which allocate %s of 64 KiB",
+			humanize.Plural(c.Pooled, "block"), humanize.Plural(c.Chunks, "chunk")))
+	}
+	if c.Reallocations > 0 {
+		parts = append(parts, "without "+humanize.Plural(c.Reallocations, "realloc"))
+	}
+	if c.Temporaries > 0 {
+		parts = append(parts, "without "+humanize.Plural(c.Temporaries, "temporary allocation"))
+	}
+	t.wrap("", fmt.Sprintf("what if: %s · %s · at most %s live at once", strings.Join(parts, ", "),
+		humanize.Plural(plan.Calls, "call"), t.size(plan.Peak)), t.faint)
 }
 
 type replayText struct {
@@ -92,10 +115,13 @@ func (t *replayText) table(names []string, head []string, rows [][]cell) {
 
 func (t *replayText) names() (list []string) {
 	for _, row := range t.r.Rows {
-		name := row.Name
+		name, isChanged := strings.CutSuffix(row.Name, replay.WhatIf)
 		if row.Version != "" {
 			version, _, _ := strings.Cut(strings.TrimPrefix(row.Version, "gperftools "), "-")
 			name += " " + version
+		}
+		if isChanged {
+			name += replay.WhatIf
 		}
 		list = append(list, name)
 	}
@@ -115,7 +141,7 @@ func (t *replayText) times() {
 	for _, row := range t.r.Rows {
 		l := &row.Latency
 		cells := []cell{
-			{t.ns(row.Call.Median), row.Name == t.best.Time}, {spread(row.Call), false}, {t.ns(l.P50), false},
+			{t.ns(row.Call.Median), t.r.Changed == nil && row.Name == t.best.Time}, {spread(row.Call), false}, {t.ns(l.P50), false},
 			{t.ns(l.P99), row.Name == t.best.P99}, {t.ns(l.P999), false}, {t.ns(l.Max), false},
 			{t.duration(int64(row.CPU.Median)), row.Name == t.best.Time},
 		}

@@ -107,7 +107,7 @@ func TestHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Patience = time.Second
-	_, err = replay.Measure(t.Context(), p, plan, []replay.Allocator{{Name: "hang", Library: library}},
+	_, err = replay.Measure(t.Context(), p, plan, nil, []replay.Allocator{{Name: "hang", Library: library}},
 		replay.Settings{Runs: 1})
 	if err == nil || !strings.Contains(err.Error(), "hang: it made no progress for 1s, and was ended") {
 		t.Error(err)
@@ -189,7 +189,7 @@ func measure(t *testing.T, r *recording.Reader, list []replay.Allocator) *replay
 		t.Fatal(err)
 	}
 	// Programs write to most of what they allocate.
-	results, err := replay.Measure(t.Context(), p, plan, list, replay.Settings{Runs: 2, Touch: replay.TouchAll})
+	results, err := replay.Measure(t.Context(), p, plan, nil, list, replay.Settings{Runs: 2, Touch: replay.TouchAll})
 	if err != nil || len(results.Rows) != len(list) {
 		t.Fatal(err, results)
 	}
