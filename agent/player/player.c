@@ -683,8 +683,7 @@ static void read_plan(const char *path)
 	if (pread(plan_file, &head, sizeof head, 0) != sizeof head || head.magic != PLAN_MAGIC ||
 	    head.size != (u64)size || head.threads == 0 || head.slots > PLAN_SLOTS ||
 	    head.slots > head.size / 8 || // an operation of two words fills a slot
-	    head.chunks > head.size / 12 ||
-	    !is_inside(head.threads_at, head.threads, sizeof *threads) ||
+	    head.chunks > head.size / 12 || !is_inside(head.threads_at, head.threads, sizeof *threads) ||
 	    !is_inside(head.epochs_at, head.epochs, sizeof *epoch_threads))
 		bad_plan("its head");
 	threads = read_table(head.threads_at, (u64)head.threads * sizeof *threads);

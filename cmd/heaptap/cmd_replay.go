@@ -77,8 +77,8 @@ colons, and are set in the player's environment.`,
 		"each in one of its own")
 	f.StringVar(&q.ordered, "order", string(replay.Window), "keep threads in the recorded `ORDER`: window (within "+
 		"10,000 calls), total (exactly; one thread at a time) or free (only blocks are handed over in order)")
-	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where KIND is "+
-		"pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be repeated; the "+
+	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where KIND "+
+		"is pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be repeated; the "+
 		"allocator is then glibc, unless --allocators says more")
 	f.StringVar(&q.From, "from", "start", "play what was called after `TIME`: "+timeref.Help+"; blocks that are live "+
 		"then are allocated first, which is not measured")
@@ -223,8 +223,8 @@ func (q *replayFlags) measure(cmd *cobra.Command, s *query.Source, o *replay.Opt
 			return nil, err
 		}
 		if changed.Changed == (replay.Changed{}) {
-			return nil, fmt.Errorf("replay: --what-if changes nothing: at these call stacks nothing is allocated that it " +
-				"is about; heaptap top --focus STACK --metric allocations,temporary,reallocations shows what is")
+			return nil, fmt.Errorf("replay: --what-if changes nothing: at these call stacks nothing is allocated that " +
+				"it is about; heaptap top --focus STACK --metric allocations,temporary,reallocations shows what is")
 		}
 	}
 	player, err := replay.NewPlayer(dir)

@@ -109,8 +109,9 @@ func NewReplay(s *query.Source, r *replay.Results, o replay.Options) *Replay {
 		}
 	}
 	for _, row := range r.Rows {
-		x := ReplayResult{Name: row.Name, WhatIf: row.Changed, Library: row.File, Version: row.Version, Options: orEmpty(row.Options),
-			CallNS: row.Call, CPU: row.CPU, Wall: row.Wall, Waited: row.Waited,
+		x := ReplayResult{Name: row.Name, WhatIf: row.Changed, Library: row.File, Version: row.Version,
+			Options: orEmpty(row.Options),
+			CallNS:  row.Call, CPU: row.CPU, Wall: row.Wall, Waited: row.Waited,
 			Latency: replayLatency("", "", &row.Latency), RemoteFrees: row.RemoteFrees, RemoteFree: row.RemoteFree,
 			LocalFree: row.LocalFree, MinorFaults: row.MinorFaults, MajorFaults: row.MajorFaults,
 			SystemCalls: row.SystemCalls, None: replayResident(row.None), First: replayResident(row.First),

@@ -73,8 +73,9 @@ func TestWhatIf(t *testing.T) {
 				return
 			}
 			// Of the program, the allocator's time is a part.
-			bare := run(t, kit.Compile(t, "gcc", "-O1", "src/usage.c"), replay.Allocator{}, []string{program, c.name, "before"})
-			changed := run(t, kit.Compile(t, "gcc", "-O1", "src/usage.c"), replay.Allocator{}, []string{program, c.name, "after"})
+			usage := kit.Compile(t, "gcc", "-O1", "src/usage.c")
+			bare := run(t, usage, replay.Allocator{}, []string{program, c.name, "before"})
+			changed := run(t, usage, replay.Allocator{}, []string{program, c.name, "after"})
 			near("time", bare.cpu-(cpu[0]-cpu[1]), changed.cpu, bare.cpu)
 		})
 	}

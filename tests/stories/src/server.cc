@@ -15,9 +15,8 @@ static int most; // requests; 0: for a time
 static std::atomic<int> served;
 static int sparse = 1; // of so many requests that could leak, one does: a long run leaks as much as a short one
 
-#define KEEPS(number, function)                                                                                        \
-	(chosen == (number) && served % sparse == 0 &&                                                                 \
-	 (answer_function = (function), answer_line = __LINE__ + 1, true))
+#define KEEPS(number, function) \
+	(chosen == (number) && served % sparse == 0 && (answer_function = (function), answer_line = __LINE__ + 1, true))
 
 struct Request {
 	int endpoint, number;
