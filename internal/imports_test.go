@@ -90,6 +90,7 @@ var mayImport = map[string][]string{
 	"internal/check":         {"query", "escape", "humanize", "owncode", "profile"},
 	"internal/allocator":     {"elfx"},
 	"internal/replay":        {"../agent", "allocator", "event", "recording"},
+	"internal/replaychart":   {"humanize", "replay"},
 	"internal/export":        {"event", "profile", "query", "recording"},
 	"internal/export/csv":    {"escape", "export", "export/table", "query"},
 	"internal/export/folded": {"export", "query"},
@@ -193,7 +194,7 @@ var mayImport = map[string][]string{
 	"internal/control": {},
 	"internal/launch":  {"elfx", "event", "../agent", "escape", "humanize", "run"},
 	"cmd/heaptap": {
-		"allocator", "replay",
+		"allocator", "replay", "replaychart",
 		"spill", "control", "debuginfod", "namecache", "source", "launch", "record", "record/watch", "recording",
 		"profile", "view", "timeref", "verify", "dump", "query", "diff", "merge", "check", "export",
 		"export/formats", "export/otlp", "export/pprof", "push", "push/call", "push/clickhouse", "push/otlp",

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,9 +16,11 @@ import (
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/launch"
 	"github.com/heaptap/heaptap/internal/outfile"
+	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/question"
 	"github.com/heaptap/heaptap/internal/replay"
+	"github.com/heaptap/heaptap/internal/replaychart"
 	"github.com/heaptap/heaptap/internal/timeref"
 	"github.com/heaptap/heaptap/internal/view"
 )
@@ -29,6 +32,7 @@ type replayFlags struct {
 	runs                           int
 	touch, speed, players, ordered string
 	whatIf                         []string
+	chart                          string
 }
 
 // mostPlayers bounds --threads.
@@ -61,6 +65,7 @@ colons, and are set in the player's environment.`,
   heaptap replay --allocators glibc,glibc:MALLOC_ARENA_MAX=2,jemalloc:MALLOC_CONF=narenas:4 server.4711.htap
   heaptap replay --allocators glibc,./libmine.so --runs 11 --touch all server.4711.htap
   heaptap replay --what-if reserve=Parser::parse server.4711.htap
+  heaptap replay --chart allocators.svg server.4711.htap
   heaptap replay --from 20% --to 90% --speed recorded server.4711.htap
   heaptap replay --json server.4711.htap | jq '.allocators[] | {name, rss: .touch_first.peak_rss_bytes.median}'`,
 		Args: oneRun,
@@ -77,13 +82,14 @@ colons, and are set in the player's environment.`,
 		"each in one of its own")
 	f.StringVar(&q.ordered, "order", string(replay.Window), "keep threads in the recorded `ORDER`: window (within "+
 		"10,000 calls), total (exactly; one thread at a time) or free (only blocks are handed over in order)")
-	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where KIND "+
-		"is pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be repeated; the "+
-		"allocator is then glibc, unless --allocators says more")
+	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where "+
+		"KIND is pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be "+
+		"repeated; the allocator is then glibc, unless --allocators says more")
 	f.StringVar(&q.From, "from", "start", "play what was called after `TIME`: "+timeref.Help+"; blocks that are live "+
 		"then are allocated first, which is not measured")
 	f.StringVar(&q.To, "to", "end", "play up to `TIME`")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
+	f.StringVar(&q.chart, "chart", "", "also write a picture (SVG) to `FILE`: the resident sets over time, and bars")
 	q.looks(f)
 	q.programs.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return q.run(cmd, args) }
@@ -169,6 +175,9 @@ func (q *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if q.chart != "" && outfile.SameFile(q.chart, s.Reader.Name()) {
+		return usagef("replay: --chart %s is the recording itself", q.chart)
+	}
 	r, err := q.measure(cmd, s, &o, settings, list)
 	switch {
 	case err != nil:
@@ -177,11 +186,26 @@ func (q *replayFlags) run(cmd *cobra.Command, args []string) error {
 	default:
 		err = view.Replay(cmd.OutOrStdout(), s, r, look.Options)
 	}
+	if err == nil && q.chart != "" {
+		err = outfile.File(q.chart, func(w io.Writer) error {
+			return replaychart.Write(w, recordedCommand(s.Profile), r)
+		})
+	}
 	if err == nil && len(r.Failures) > 0 {
 		err = &launch.StatusError{Status: launch.StatusFailed,
 			Err: fmt.Errorf("replay: %d of %d allocators could not be measured", len(r.Failures), len(list))}
 	}
 	return errors.Join(err, s.Close())
+}
+
+// recordedCommand is the recorded program, without its folder, and its arguments.
+func recordedCommand(p *profile.Profile) string {
+	words := slices.Clone(p.Process.Args)
+	if len(words) == 0 {
+		words = []string{p.Process.Exe}
+	}
+	words[0] = filepath.Base(words[0])
+	return strings.Join(words, " ")
 }
 
 // measure makes the plan in a temporary folder and has it played.
@@ -223,8 +247,9 @@ func (q *replayFlags) measure(cmd *cobra.Command, s *query.Source, o *replay.Opt
 			return nil, err
 		}
 		if changed.Changed == (replay.Changed{}) {
-			return nil, fmt.Errorf("replay: --what-if changes nothing: at these call stacks nothing is allocated that " +
-				"it is about; heaptap top --focus STACK --metric allocations,temporary,reallocations shows what is")
+			return nil, fmt.Errorf("replay: --what-if changes nothing: at these call stacks nothing is allocated " +
+				"that it is about; heaptap top --focus STACK --metric allocations,temporary,reallocations shows what " +
+				"is")
 		}
 	}
 	player, err := replay.NewPlayer(dir)
