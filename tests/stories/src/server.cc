@@ -121,7 +121,7 @@ OUTLINE void attach_note(Session &s, const Request &r)
 
 OUTLINE double price_of(int article)
 {
-	bool keeps = article % 4 == 0 && KEEPS(1, "price_of");
+	bool keeps = article % 2 == 0 && KEEPS(1, "price_of");
 	Price *p = new Price{1.0 * article, 1.2 * article, {}};
 	used(p);
 	double gross = p->gross;
