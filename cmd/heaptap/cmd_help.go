@@ -131,7 +131,7 @@ var commandGroups = []struct {
 	{"Record a program", []string{"run", "ctl", "env", "agent"}},
 	{"What was recorded?", []string{"runs", "ps"}},
 	{"Where is the memory? Who allocates?", []string{"open", "serve", "report", "memory", "top", "tree", "source",
-		"threads", "globals", "hist", "blocks", "compactness", "sql"}},
+		"threads", "globals", "hist", "blocks", "compactness", "frames", "sql"}},
 	{"What leaks, what grows, what is freed wrongly?", []string{"leaks", "generations", "mismatches"}},
 	{"When did it happen?", []string{"timeline", "rise", "regions"}},
 	{"What has changed? Is it within limits?", []string{"diff", "check"}},

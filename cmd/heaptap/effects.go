@@ -41,7 +41,8 @@ var effects = map[string][]effect{
 		{append([]string{"from", "to"}, selectionFlags...), with("events"), "without --events: they select events"},
 		beforeEffect,
 	},
-	"log": {beforeEffect},
+	"log":    {beforeEffect},
+	"frames": {{[]string{"frames"}, without("at"), "with --at, which is one picture"}},
 	"export": {
 		{[]string{"json"}, with("list"), "without --list; JSON Lines of a recording: heaptap export -f jsonl"},
 		{[]string{"format", "output", "by", "metric", "at", "scrub", "scrub-functions", "salt"}, without("list"),

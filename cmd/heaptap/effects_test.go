@@ -47,6 +47,8 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"dump --events --before f", "--before has no effect without --limit", "dump --events --before --limit 5 f"},
 		{"log --before f", "--before has no effect without --limit", "log --before --limit 5 f"},
 		{"timeline --stack --fold f", "--fold has no effect with --stack", "timeline --fold f"},
+		{"frames --at 1s --frames 5 f", "--frames has no effect with --at, which is one picture",
+			"frames --frames 5 f"},
 		{"export --json f", "--json has no effect without --list", "export --list --json"},
 		{"export --list -f pprof", "--format has no effect with --list", "export -f pprof f"},
 		{"export --list -o x", "--output has no effect with --list", "export --list"},

@@ -26,8 +26,8 @@ var extremeCommands = map[string][]string{
 	"agent": nil, "cache": nil, "completion": nil, "ctl": nil, "env": nil, "help": nil, "import": nil, "man": nil,
 	"run": nil, "version": nil,
 
-	// Extreme recordings have no addresses; TestCompactness and TestHostilePlaces of internal/query have.
-	"compactness": nil,
+	// Extreme recordings have no addresses. TestHostilePlaces and TestHostileFilm of internal/query have.
+	"compactness": nil, "frames": nil,
 
 	"blocks": {"FILE", "--json FILE", "--sort age --at end --limit 0 --exact FILE", "--from 50% --focus . FILE"},
 	"check":  {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},

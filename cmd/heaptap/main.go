@@ -125,7 +125,7 @@ var allCommands = []func() *cobra.Command{
 	newTopCommand, newTreeCommand,
 	newTimelineCommand, newRiseCommand, newGenerationsCommand, newSQLCommand, newMemoryCommand, newHistCommand,
 	newReplayCommand,
-	newBlocksCommand, newCompactnessCommand, newRegionsCommand, newThreadsCommand,
+	newBlocksCommand, newCompactnessCommand, newFramesCommand, newRegionsCommand, newThreadsCommand,
 	newLeaksCommand, newSourceCommand, newGlobalsCommand, newMismatchesCommand, newCheckCommand, newDiffCommand,
 	newMergeCommand, newExportCommand, newPushCommand, newImportCommand, newScrubCommand,
 	newVerifyCommand, newDumpCommand, newLogCommand, newRepairCommand, newPackCommand, newEnvCommand,

@@ -186,7 +186,7 @@ func TestMessages(t *testing.T) {
 var needsRecording = map[string]bool{"report": true, "top": true, "tree": true, "timeline": true, "rise": true,
 	"generations": true, "hist": true, "blocks": true, "regions": true, "threads": true, "leaks": true, "source": true,
 	"globals": true, "mismatches": true, "sql": true,
-	"compactness": true, "replay": true,
+	"compactness": true, "frames": true, "replay": true,
 	"check": true, "diff": true, "export": true, "verify": true, "dump": true, "log": true}
 
 // servers are the commands that do not end once they have found a recording.

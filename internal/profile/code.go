@@ -48,6 +48,18 @@ func (p *Profile) Changeable(stack uint32) (Level, bool) {
 	return p.code.fold.Changeable(stack)
 }
 
+// ChangeableName returns the name of the function that the user can change on a stack; "" if the stack is unknown.
+func (p *Profile) ChangeableName(stack uint32) string {
+	l, ok := p.Changeable(stack)
+	switch {
+	case !ok:
+		return ""
+	case l.Function == "":
+		return l.AddressName()
+	}
+	return l.Function
+}
+
 // Kinds yields all functions with their kinds. The module and the name of a function are those of its frames; either
 // may be "". It is safe for concurrent use.
 func (p *Profile) Kinds(yield func(name, module string, kind owncode.Kind)) {
