@@ -41,7 +41,8 @@ type asked struct {
 	of, function, rough       string
 	block, address, sql       string
 	top, steps, line, context int
-	rows, columns             int
+	rows, columns, frames     int
+	color                     string
 	heat, kinds               []string
 	event                     string
 	file                      int // number of a source file; -1: none
@@ -98,7 +99,7 @@ var Parameters = []Parameter{
 	choices("metric", "count these; the first one sorts", question.MetricNames(query.Metrics()),
 		func(a *asked) *[]string { return &a.Metrics }),
 	text("at", "the time for the metrics live, live-blocks, kept and kept-blocks, for memory, blocks, "+
-		"compactness, and events",
+		"compactness, frames (of which there is then one), and events",
 		func(a *asked) *string { return &a.At }),
 	text("sort", "sort a table by this metric, or by name; regions by begin, or by a column; blocks by "+
 		strings.Join(query.BlockOrders(), ", "),
@@ -124,6 +125,9 @@ var Parameters = []Parameter{
 	number("rows", "divide the range into so many intervals", query.MostGenerations,
 		func(a *asked) *int { return &a.rows }),
 	number("columns", "show so many moments", query.MostGenerations, func(a *asked) *int { return &a.columns }),
+	number("frames", "show so many moments, at equal distances in time", query.MostHeapMoments,
+		func(a *asked) *int { return &a.frames }),
+	choice("color", "colour pages by this", query.HeapColors(), func(a *asked) *string { return &a.color }),
 	flag("marks", "let the rows be the spans between marks, whatever rows says, and list what each left behind",
 		func(a *asked) *bool { return &a.marks }),
 	texts("mark", "as marks, but only marks of this name count, with * and ?",

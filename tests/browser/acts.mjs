@@ -8,7 +8,7 @@ import { settled, signIn } from "./app.mjs";
 const options = JSON.parse(process.argv[2]);
 const pages = [
   "overview", "flame", "table", "tree", "leaks", "source", "generations", "timeline", "sizes", "threads", "blocks",
-  "events", "more", "sql",
+  "events", "more", "sql", "heap",
 ];
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 700 }, reducedMotion: "reduce" });

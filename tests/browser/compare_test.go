@@ -88,7 +88,7 @@ func TestCompare(t *testing.T) {
 				t.Errorf("faults: %q", v.Faults)
 			}
 			switch name {
-			case "blocks", "events", "more", "sql":
+			case "blocks", "events", "more", "sql", "heap":
 				if !strings.Contains(v.Main, "cannot compare") {
 					t.Errorf("it does not say that it cannot compare: %q", v.Main)
 				}

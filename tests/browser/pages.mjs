@@ -11,7 +11,7 @@ const options = JSON.parse(process.argv[2]);
 /** The pages, and the key of each. */
 const keys = {
   overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", source: "6", generations: "7", timeline: "8",
-  sizes: "9", threads: "0", blocks: "b", events: "e", more: "g", sql: "q",
+  sizes: "9", threads: "0", blocks: "b", events: "e", more: "g", sql: "q", heap: "o",
 };
 const pages = Object.keys(keys);
 const browser = await chromium.launch({ executablePath: options.chromium, args: ["--no-sandbox"] });
@@ -312,7 +312,7 @@ async function folded(page, id) {
   const said = {};
   for (const at of pages) {
     where = `folded ${at}`;
-    await go(page, `/?recording=${id}&page=${at}&from=10%25&to=20%25&sql=SELECT+*+FROM+stacks`);
+    await go(page, `/?recording=${id}&page=${at}&from=10%25&to=20%25&order=regions&sql=SELECT+*+FROM+stacks`);
     said[at] = await page.locator("main .state[role=alert]").allInnerTexts();
   }
   return said;

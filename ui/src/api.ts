@@ -42,6 +42,8 @@ export interface Answers {
   blocks: Blocks | Biography;
   /** how full the pages are on which blocks lie, and who keeps empty ones in use */
   compactness: Compactness;
+  /** how full the pages are on which blocks ever lay, at some moments or at one */
+  frames: HeapFilm;
   /** the log: events from a moment or a number on, or before it; at most 1,000 */
   events: Log;
   /** of what the resident set consisted */
@@ -330,6 +332,13 @@ export interface Parameters {
     skip?: number;
     limit?: number;
   };
+  frames: {
+    from?: string;
+    to?: string;
+    at?: string;
+    frames?: number;
+    color?: ColorName;
+  };
   events: {
     from?: string;
     to?: string;
@@ -473,6 +482,13 @@ export type HeatName =
   | "lifetime"
   | "reallocs";
 
+/** The values of the parameter color. */
+export type ColorName =
+  | "occupancy"
+  | "age"
+  | "stack"
+  | "thread";
+
 /** The values of the parameter kind. */
 export type KindName =
   | "alloc"
@@ -493,6 +509,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "args",
   "by",
   "call",
+  "color",
   "command",
   "damage",
   "derived",
@@ -528,6 +545,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "shape",
   "status",
   "text",
+  "tints",
   "version",
   "what",
   "where",
@@ -1032,6 +1050,81 @@ export interface Health {
   alloc_cost_ns: number;
   free_cost_ns: number;
   notes: string[];
+}
+
+export interface HeapBandColumns {
+  rows: number;
+  kind: Texts;
+  first_cell: Numbers;
+  cells: Numbers;
+  cell_pages: Numbers;
+  pages: Numbers;
+  threads: Lists<HeapThreadColumns>;
+  runs: Lists<HeapRunColumns>;
+}
+
+export interface HeapFilm {
+  format_version: number;
+  recording: Recording;
+  plan: string;
+  rough?: boolean;
+  estimate?: Estimate | null;
+  missing?: string;
+  range: Range;
+  metrics: MetricColumns;
+  total: Record<string, number | null>;
+  runtime?: Count | null;
+  sampling?: Sampling | null;
+  frames?: FrameColumns;
+  color: string;
+  cells: number;
+  bands: HeapBandColumns;
+  tints: string[];
+  last_ns: number;
+  moments: HeapMomentColumns;
+  picture?: HeapPlaces | null;
+}
+
+export interface HeapMomentColumns {
+  rows: number;
+  time_ns: Numbers;
+  events: Numbers;
+  at_peak: Flags;
+  live: CountColumns;
+  fill: Texts;
+  age: Texts;
+  tint: Texts;
+}
+
+export interface HeapPlaceColumns {
+  rows: number;
+  x: Numbers;
+  y: Numbers;
+}
+
+export interface HeapPlaces {
+  width: number;
+  height: number;
+  cell_size: number;
+  pitch: number;
+  columns: number;
+  bands: HeapPlaceColumns;
+}
+
+export interface HeapRunColumns {
+  rows: number;
+  address: Texts;
+  pages: Numbers;
+  cell: Numbers;
+  page: Numbers;
+}
+
+export interface HeapThreadColumns {
+  rows: number;
+  index: Numbers;
+  tid: Numbers;
+  name: Texts;
+  share: Numbers;
 }
 
 export interface Heat {

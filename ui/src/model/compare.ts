@@ -74,6 +74,7 @@ export const shownOn: Readonly<Record<PageName, Shown>> = {
   events: { kind: "none" },
   more: { kind: "none" },
   sql: { kind: "none" },
+  heap: { kind: "none" },
 };
 
 export type DiffParameters = Parameters["diff"];

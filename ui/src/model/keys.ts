@@ -54,6 +54,7 @@ export const frameActions: readonly Action[] = [
   { id: "page.events", keys: ["e", "E"], title: "Events", section: "Pages" },
   { id: "page.more", keys: ["g", "G"], title: "More", section: "Pages" },
   { id: "page.sql", keys: ["q"], title: "SQL", section: "Pages" },
+  { id: "page.heap", keys: ["o"], title: "Heap", section: "Pages" },
   { id: "page.recordings", keys: [], title: "All recordings", section: "Pages" },
   { id: "compare.choose", keys: [], title: "Compare with other recordings", section: "Compare" },
   { id: "compare.swap", keys: [], title: "Exchange the two sides that are compared", section: "Compare" },

@@ -4,7 +4,7 @@
 /** The pages, in the order of their keys. */
 export const pageNames = [
   "overview", "flame", "table", "tree", "leaks", "source", "generations", "timeline", "sizes", "threads", "blocks",
-  "events", "more", "sql",
+  "events", "more", "sql", "heap",
 ] as const;
 export type PageName = (typeof pageNames)[number];
 
@@ -37,6 +37,7 @@ const texts = [
   "rows", // of generations
   "columns",
   "sql", // the question of the page SQL
+  "tint", // by what pages of the heap are coloured
 ] as const;
 
 /** Values of several texts, in their order. */

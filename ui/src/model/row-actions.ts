@@ -15,6 +15,8 @@ export const rowsActions: readonly Action[] = [
   { ...rows, id: "tree.up", keys: ["u"], title: "Top-down or bottom-up", page: "tree" },
   { ...rows, id: "leaks.suppress", keys: [], title: "Copy a suppression for the leak", page: "leaks" },
   { ...rows, id: "generations.table", keys: [], title: "Generations as a table", page: "generations" },
+  { ...rows, id: "heap.table", keys: [], title: "The heap as a table", page: "heap" },
+  { ...rows, id: "heap.play", keys: ["k"], title: "Play or pause", page: "heap" },
 ];
 
 export interface RowAction {

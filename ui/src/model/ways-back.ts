@@ -13,7 +13,9 @@ const filters = {
 };
 
 /** Pages whose metric is not chosen at the top. */
-const withoutMetric: readonly Place["page"][] = ["overview", "leaks", "generations", "sizes", "threads", "blocks"];
+const withoutMetric: readonly Place["page"][] = [
+  "overview", "leaks", "generations", "sizes", "threads", "blocks", "heap",
+];
 
 /** The ways back that apply to a place. */
 export function waysBack(place: Place): Way[] {

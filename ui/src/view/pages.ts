@@ -34,5 +34,6 @@ export const pages: Readonly<Record<PageName, PageKind>> = {
   blocks: { title: "Blocks", load: async () => (await import("./pages/blocks.tsx")).Blocks },
   events: { title: "Events", load: async () => (await import("./pages/events.tsx")).Events },
   more: { title: "More", load: async () => (await import("./pages/more.tsx")).More },
+  heap: { title: "Heap", load: async () => (await import("./pages/heap.tsx")).HeapPage },
   sql: { title: "SQL", load: async () => (await import("./pages/sql.tsx")).Sql },
 };

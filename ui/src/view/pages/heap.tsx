@@ -1,0 +1,331 @@
+// The heap: how full pages are, as a film of the run; and who keeps nearly empty ones in use.
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { App, Selected } from "../../app.ts";
+import { count, plural, size } from "../../model/format.ts";
+import { hash } from "../../model/group.ts";
+import {
+  addressOf,
+  bandName,
+  bandOf,
+  cellWords,
+  flameOf,
+  heapOf,
+  momentText,
+  momentWords,
+  momentAt,
+  peakOf,
+  pinsOf,
+  placeOfCell,
+  tintOf,
+  tints,
+  type Heap,
+  type Pins,
+} from "../../model/heap.ts";
+import { visible } from "../../model/names.ts";
+import { taskOf, type Question } from "../../net/ask.ts";
+import { HeapLegend, HeapPicture } from "../heap.tsx";
+import { Link } from "../link.tsx";
+import { Name } from "../name.tsx";
+import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
+import { framed, savePng } from "../picture.ts";
+import { EmptyBox } from "../states.tsx";
+import { Grid, GridCursor, type GridData } from "../table.tsx";
+import { hasEvents, NoEvents } from "../parts/no-events.tsx";
+import { saveRows, useNotice } from "./rows.tsx";
+
+/** A film has so many moments, and takes so long. */
+const [frames, filmMs] = [150, 8_000];
+
+/** It does not follow a drag: the server reads all events. */
+function questionOf({ place }: Selected): Question<"frames", Heap> {
+  const { from, to } = place;
+  const tint = tintOf(place);
+  const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  // The same answer has all colours but that of threads.
+  const color = tint === "thread" ? "thread" : "stack";
+  return {
+    name: "frames",
+    parameters: { ...range, frames, color },
+    same: { ...range, frames, ...(tint !== "occupancy" && { color: tint }) },
+    read: heapOf,
+  };
+}
+
+export function HeapPage({ app }: { app: App }) {
+  const about = app.about.shown.value?.value;
+  const known = about?.addresses && !about.sampled && !about.folded && hasEvents(app);
+  const part = useMainPart(app, "heap", (selected) => (known ? questionOf(selected) : undefined));
+  if (hasEvents(app) === false) return <NoEvents app={app} what="where blocks were" />;
+  if (about && !known) {
+    const why = about.sampled
+      ? "Allocations were chosen at random, so it is not known where all blocks were."
+      : "This recording does not say where blocks were.";
+    return <EmptyBox why={`${why} Record with addresses:`} command="heaptap run --addresses ./program" />;
+  }
+  return (
+    <div class="heap">
+      <div class="heap-bar">
+        <span class="quiet">colour by</span>
+        <div class="choice-of" role="group" aria-label="by what pages are coloured">
+          {tints.map(({ name, title }) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={tintOf(app.place.value) === name}
+              onClick={() => app.change({ tint: name === "occupancy" ? undefined : name })}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Answered part={part} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
+        {(heap) => <Shown app={app} heap={heap} />}
+      </Answered>
+    </div>
+  );
+}
+
+/** Plays the moments, from the beginning if the last one is shown. */
+function usePlayer(heap: Heap, now: Signal<number>, rested: () => void) {
+  const playing = useSignal(false);
+  const last = heap.moments.length - 1;
+  useEffect(() => {
+    if (!playing.value) return;
+    const begin = performance.now() - (filmMs * now.peek()) / Math.max(1, last);
+    let frame = 0;
+    const step = () => {
+      now.value = Math.min(last, Math.floor(((performance.now() - begin) / filmMs) * last));
+      if (now.peek() < last) frame = requestAnimationFrame(step);
+      else stop();
+    };
+    frame = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(frame);
+  }, [playing.value, heap]);
+  const stop = () => {
+    playing.value = false;
+    rested();
+  };
+  const turn = () => {
+    if (playing.value) return stop();
+    if (now.value >= last) now.value = 0;
+    playing.value = true;
+  };
+  return { playing, turn, stop };
+}
+
+function Shown({ app, heap }: { app: App; heap: Heap }) {
+  const clock = app.clock;
+  const now = useSignal(0);
+  const asTable = useSignal(false);
+  const { say, notice } = useNotice();
+  const cursor = useMemo(() => new GridCursor(), []);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const last = heap.moments.length - 1;
+  /** The address of the page says which moment is shown; while the film plays, it waits. */
+  const rested = () => {
+    const moment = heap.moments[now.peek()];
+    if (moment) app.change({ at: momentText(moment) }, "replace");
+  };
+  const { playing, turn, stop } = usePlayer(heap, now, rested);
+  const { at } = app.place.value;
+  useEffect(() => {
+    if (playing.peek()) return;
+    now.value = momentAt(heap, at, { ...clock.run, peak: heap.moments[peakOf(heap)]?.ns, marks: marksOf(app) });
+  }, [heap, at]);
+  const moment = heap.moments[Math.min(now.value, last)];
+  const words = moment && momentWords(heap, moment, clock);
+  const choose = (cell: number) => {
+    const there = moment && placeOfCell(heap, app.place.value, moment, cell);
+    if (there) app.go(there);
+  };
+  const data = useMemo(() => gridOf(heap, now.value), [heap, asTable.value ? now.value : -1]);
+  const flip = () => (asTable.value = !asTable.value);
+  const save = () => saveRows("heap", gridOf(heap, now.peek()), say);
+  const savePicture = () => {
+    if (canvas.current) savePng(framed(canvas.current, ["How full pages are", visible(words ?? "")]), "heap");
+  };
+  useActions(app, { "heap.table": flip, "heap.play": turn, "rows.csv": save });
+  if (!moment || heap.cells === 0) return <EmptyBox why="No block was ever live in this range." />;
+  const tint = tintOf(app.place.value);
+  const does = `click for the ${heap.by === "stack" ? "function" : "thread"}'s flame graph`;
+  return (
+    <>
+      {heap.missing && (
+        <p class="wrong missing-part">
+          <bdi>{visible(heap.missing)}</bdi>
+        </p>
+      )}
+      <div class="heap-bar">
+        <button type="button" aria-pressed={playing.value} onClick={turn}>
+          {playing.value ? "Pause" : "Play"}
+        </button>
+        <input
+          type="range"
+          min={0}
+          max={last}
+          value={now.value}
+          aria-label="moment"
+          aria-valuetext={words}
+          onInput={(event) => {
+            if (playing.value) stop();
+            now.value = Number(event.currentTarget.value);
+          }}
+          onChange={rested}
+        />
+        <span class="takes">
+          <button type="button" class="plain" aria-pressed={asTable.value} onClick={flip}>
+            {asTable.value ? "as a picture" : "as table"}
+          </button>
+          <button type="button" class="plain" onClick={save}>
+            Save as CSV
+          </button>
+          {!asTable.value && (
+            <button
+              type="button"
+              class="plain"
+              onClick={savePicture}
+            >
+              Save as PNG
+            </button>
+          )}
+          <span role="status">{notice.value}</span>
+        </span>
+      </div>
+      <p>
+        <bdi>{words}</bdi>
+      </p>
+      {asTable.value ? (
+        <div class="heap-table" style={{ "--rows": data.rows }}>
+          <Grid data={data} cursor={cursor} events={{ enter: (row) => choose(cellsOf(heap)[row] ?? 0) }} />
+        </div>
+      ) : (
+        <>
+          <HeapPicture heap={heap} tint={tint} now={now} choose={choose} does={does} canvas={canvas} />
+          <HeapLegend heap={heap} tint={tint} />
+        </>
+      )}
+      <Pinned app={app} />
+    </>
+  );
+}
+
+/** The moments of marks, by the names by which they are given. */
+function marksOf(app: App): Map<string, number> {
+  const marks = app.report.shown.peek()?.value.marks;
+  return new Map(Array.from({ length: marks?.rows ?? 0 }, (_, i) => [marks!.mark.at(i), marks!.time_ns[i] ?? 0]));
+}
+
+/** The cells that have pages. */
+function cellsOf(heap: Heap): number[] {
+  return Array.from(heap.used.keys()).filter((cell) => heap.used[cell]);
+}
+
+/** The same as a table: a row for each cell. */
+function gridOf(heap: Heap, now: number): GridData {
+  const cells = cellsOf(heap);
+  const moment = heap.moments[now];
+  const columns = [
+    { key: "full", group: "full", title: "%", hint: "which share of it live blocks have", chars: 8, sorts: false },
+  ];
+  return {
+    label: "how full the pages of the heap are",
+    nameTitle: "address",
+    nameSorts: false,
+    columns,
+    rows: cells.length,
+    more: 0,
+    row: (i) => {
+      const cell = cells[i] ?? 0;
+      const band = bandOf(heap, cell);
+      return {
+        key: hash(`cell ${cell}`), level: 1, indent: 0, open: undefined, tone: "plain",
+        name: `${addressOf(heap, cell)} ${band ? bandName(band) : ""}`,
+        note: moment ? cellWords(heap, moment, cell).whose : "",
+        title: "press Enter for the flame graph of whose it is",
+      };
+    },
+    cell: (i) => {
+      const fill = moment?.fill[cells[i] ?? 0] ?? 0;
+      const share = (100 * fill) / 255;
+      return { text: share.toFixed(0), exact: `${share.toFixed(1)} %`, bar: fill / 255, value: share };
+    },
+    find: (key) => cells.findIndex((cell) => hash(`cell ${cell}`) === key),
+    sorted: "",
+    reverse: false,
+  };
+}
+
+/** Who keeps nearly empty pages in use, at the moment at which the film rests. */
+function Pinned({ app }: { app: App }) {
+  const part = usePart<Pins>(
+    app,
+    "heap-pins",
+    ({ recording, place }) => {
+      const { from, to, at } = place;
+      const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+      const parameters = { ...range, ...(at !== undefined && { at }), limit: 8 };
+      return taskOf(recording, { name: "compactness", parameters, read: pinsOf });
+    },
+    false,
+  );
+  return (
+    <section class="heap-pins">
+      <h2>
+        Who pins this <span class="quiet">functions whose blocks keep nearly empty pages in use</span>
+      </h2>
+      <Answered part={part} skeleton={<p class="quiet">…</p>}>
+        {({ list, more }) =>
+          list.length === 0 ? (
+            <p class="quiet">Nobody: no page is nearly empty.</p>
+          ) : (
+            <div class="scroll">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">function</th>
+                    <th scope="col" class="number">
+                      pages
+                    </th>
+                    <th scope="col" class="number">
+                      blocks
+                    </th>
+                    <th scope="col" class="number">
+                      released without it
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {list.map((pin, i) => (
+                    <tr key={i}>
+                      <td>
+                        <Pinner app={app} name={pin.name} />
+                      </td>
+                      <td class="number">{count(pin.pages)}</td>
+                      <td class="number">{count(pin.blocks)}</td>
+                      <td class="number">{size(pin.released)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+              {more > 0 && <p class="quiet">and {plural(more, "other call stack")}</p>}
+            </div>
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+/** A function that pins pages: it leads to the flame graph of what it has live then. */
+function Pinner({ app, name }: { app: App; name: string }) {
+  const to = flameOf(app.place.value, name);
+  const text = <Name text={name} limit={72} />;
+  if (!to) return text;
+  return (
+    <Link app={app} to={to} title="the flame graph of what it has live then">
+      {text}
+    </Link>
+  );
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { HeapFilm } from "../src/api.ts";
+import { decode } from "../src/columns.ts";
+import { clockOf } from "../src/model/clock.ts";
+import {
+  addressOf,
+  ageOf,
+  cellAt,
+  cellBox,
+  cellWords,
+  flameOf,
+  HeapColours,
+  heapLayout,
+  heapOf,
+  momentAt,
+  momentText,
+  momentWords,
+  movedCell,
+  placeOfCell,
+  tintOf,
+  type Heap,
+} from "../src/model/heap.ts";
+import { formatPlace, parsePlace, placeOf } from "../src/model/place.ts";
+import { columns } from "./encode.mjs";
+
+const seconds = 1e9;
+const clock = clockOf(10 * seconds, undefined);
+const place = placeOf("1");
+const base64 = (...bytes: number[]) => Buffer.from(bytes).toString("base64");
+
+/** A heap with a page for a cell, and mappings of four pages a cell with a gap between them. */
+function heap(more: object = {}): Heap {
+  const answer = {
+    color: "stack",
+    cells: 9,
+    last_ns: 10 * seconds,
+    tints: ["parse(char const*)", "app+0x12"],
+    bands: [
+      {
+        kind: "arena", first_cell: 0, cells: 4, cell_pages: 1, pages: 4,
+        threads: [{ index: 1, tid: 7, name: "worker", share: 0.95 }],
+        runs: [{ address: "0x7f0000000000", pages: 4, cell: 0, page: 0 }],
+      },
+      {
+        kind: "mappings", first_cell: 4, cells: 5, cell_pages: 4, pages: 12, threads: [],
+        runs: [
+          { address: "0x7f1000001000", pages: 7, cell: 4, page: 0 },
+          { address: "0x7ffff0000000", pages: 5, cell: 7, page: 0 },
+        ],
+      },
+    ],
+    moments: [
+      {
+        time_ns: 2 * seconds, events: 5, at_peak: false, live: { count: 1, bytes: 64 },
+        fill: base64(4, 0, 0, 0, 0, 0, 0, 0, 0), age: base64(0, 0, 0, 0, 0, 0, 0, 0, 0),
+        tint: base64(1, 0, 0, 0, 0, 0, 0, 0, 0),
+      },
+      {
+        time_ns: 6 * seconds, events: 9, at_peak: true, live: { count: 3, bytes: 70_000 },
+        fill: base64(255, 128, 0, 0, 255, 51, 0, 255, 7), age: base64(255, 170, 0, 0, 0, 85, 0, 255, 1),
+        tint: base64(0, 1, 0, 0, 2, 0, 0, 1, 2),
+      },
+    ],
+    ...more,
+  };
+  return heapOf(decode<HeapFilm>(columns(answer)).answer);
+}
+
+test("cells have addresses, and gaps have none", () => {
+  const h = heap();
+  assert.deepEqual([...h.used], [1, 1, 1, 1, 1, 1, 0, 1, 1]);
+  const addresses = Array.from({ length: 9 }, (_, cell) => addressOf(h, cell));
+  assert.deepEqual(addresses.slice(0, 2), ["0x7f0000000000", "0x7f0000001000"]);
+  assert.deepEqual(addresses.slice(4), ["0x7f1000001000", "0x7f1000005000", undefined, "0x7ffff0000000",
+    "0x7ffff0004000"]);
+});
+
+test("a cell is said in words: where, how full, how old, whose", () => {
+  const h = heap();
+  const [first, peak] = h.moments;
+  assert.deepEqual(cellWords(h, first!, 0), {
+    where: "4.00 KiB of arena of worker (7) at 0x7f0000000000",
+    full: "1.6 % full",
+    whose: "on average younger than 10.0 ms, most of it by app+0x12",
+  });
+  assert.equal(cellWords(h, peak!, 1).whose, "on average 1.00 s old, most of it by app+0x12");
+  assert.equal(cellWords(h, peak!, 4).full, "full");
+  assert.match(cellWords(h, peak!, 4).whose, /by other functions$/);
+  assert.deepEqual(cellWords(h, peak!, 2).full, "empty");
+  assert.equal(cellWords(h, peak!, 6).where, "a gap between addresses");
+  assert.equal(ageOf(h, 255), 10 * seconds);
+  assert.match(momentWords(h, peak!, clock), /^at the peak, 6\.00 s: .* live in 3 blocks, on 6 cells; 2 cells empty$/);
+});
+
+test("a name may have whatever it likes", () => {
+  const h = heap({ tints: ["a: b, c", "x\u202ey"] });
+  assert.equal(cellWords(h, h.moments[1]!, 0).whose, "on average 10.0 s old, most of it by a: b, c");
+  assert.ok(!cellWords(h, h.moments[1]!, 1).whose.includes("\u202e"));
+});
+
+test("a click leads to the flame graph of whose a cell is, at that moment", () => {
+  const h = heap();
+  const [first, peak] = h.moments;
+  const there = placeOfCell(h, { ...place, focus: ["main"], page: "heap" }, peak!, 0);
+  assert.equal(there?.page, "flame");
+  assert.deepEqual(there?.focus, ["main", "^parse\\(char const\\*\\)$"]);
+  assert.deepEqual([there?.at, there?.metric], ["peak", ["live"]]);
+  assert.equal(placeOfCell(h, place, peak!, 1), undefined, "code without a name is no filter");
+  assert.equal(placeOfCell(h, place, peak!, 2), undefined, "an empty cell is nobody's");
+  assert.equal(placeOfCell(h, place, peak!, 4), undefined, "others are many");
+  const threads = heap({ color: "thread", tints: ["worker (12)", "thread 9"] });
+  assert.deepEqual(placeOfCell(threads, place, peak!, 0)?.thread, ["12"]);
+  assert.deepEqual(placeOfCell(threads, place, peak!, 1)?.thread, ["9"]);
+  assert.equal(momentText(first!), "2s");
+  assert.equal(flameOf(place, "0x7f12"), undefined);
+});
+
+test("the moment of the address is the nearest one", () => {
+  const h = heap();
+  const run = { ...clock.run, peak: 6 * seconds, marks: new Map([["load", 1.5 * seconds]]) };
+  assert.equal(momentAt(h, undefined, run), 1);
+  assert.equal(momentAt(h, "peak", run), 1);
+  assert.equal(momentAt(h, "1s", run), 0);
+  assert.equal(momentAt(h, "load", run), 0);
+  assert.equal(momentAt(h, "end", run), 1);
+});
+
+test("cells are as large as there is room for, and are found where they are", () => {
+  const h = heap();
+  for (const [width, room] of [[800, 400], [200, 60], [110, 10], [0, 0]] as const) {
+    const layout = heapLayout(h, width, room, 100);
+    for (let cell = 0; cell < h.cells; cell++) {
+      const { x, y } = cellBox(h, layout, cell);
+      assert.equal(cellAt(h, layout, x + 1, y + 1), h.used[cell] ? cell : undefined, `cell ${cell} of ${width}`);
+      assert.ok(y + layout.edge <= layout.height, `cell ${cell} is below the picture of ${width}`);
+    }
+    assert.equal(cellAt(h, layout, 50, 1), undefined, "labels are no cells");
+  }
+  assert.ok(heapLayout(h, 800, 400, 100).pitch > heapLayout(h, 130, 80, 100).pitch);
+});
+
+test("keys lead from cell to cell, over gaps and from band to band, and reach all", () => {
+  const h = heap();
+  const layout = { ...heapLayout(h, 800, 400, 100), columns: 2 };
+  const go = (cell: number, key: string) => movedCell(h, layout, cell, key);
+  assert.equal(go(5, "ArrowRight"), 7);
+  assert.equal(go(7, "ArrowLeft"), 5);
+  assert.equal(go(0, "ArrowLeft"), 0);
+  assert.equal(go(8, "ArrowRight"), 8);
+  assert.equal(go(1, "ArrowDown"), 3);
+  assert.equal(go(3, "ArrowDown"), 5);
+  assert.equal(go(5, "ArrowUp"), 3);
+  assert.equal(go(0, "PageDown"), 4);
+  assert.equal(go(8, "PageUp"), 0);
+  assert.equal(go(0, "End"), 1);
+  assert.equal(go(1, "Home"), 0);
+  assert.equal(go(1, "x"), undefined);
+  const seen = new Set<number>();
+  for (let cell = 0; !seen.has(cell); cell = go(cell, "ArrowRight") ?? cell) seen.add(cell);
+  assert.equal(seen.size, 8);
+});
+
+test("colours say how full, how old, and whose", () => {
+  const h = heap();
+  const full = new HeapColours(h, "occupancy", true);
+  assert.equal(full.of(255, 9, 1), "rgb(74 99 231)");
+  assert.equal(full.of(1, 9, 1), "rgb(255 226 154)");
+  assert.equal(full.of(0, 9, 1), full.empty);
+  const age = new HeapColours(h, "age", false);
+  assert.equal(age.of(255, 255, 0), "rgb(122 31 92)");
+  assert.notEqual(age.of(255, 0, 0), age.of(255, 128, 0));
+  const whose = new HeapColours(h, "stack", false);
+  assert.equal(whose.of(255, 0, 0), whose.of(255, 200, 0));
+  assert.notEqual(whose.of(255, 0, 0), whose.of(255, 0, 1));
+  assert.equal(whose.of(255, 0, 2), whose.of(255, 0, 7), "the others have one colour");
+  assert.notEqual(whose.of(255, 0, 0), whose.of(20, 0, 0));
+});
+
+test("the address says by what cells are coloured", () => {
+  assert.equal(tintOf(parsePlace("?page=heap&tint=age")), "age");
+  assert.equal(tintOf(parsePlace("?page=heap&tint=x")), "occupancy");
+  assert.equal(formatPlace({ ...place, page: "heap", tint: "thread" }), "/?recording=1&page=heap&tint=thread");
+});
