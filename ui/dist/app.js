@@ -1,1 +1,1 @@
-import"./chunk-YEUFVDFF.js";import"./chunk-M56MYLTV.js";
+import"./chunk-XYDF2BFU.js";import"./chunk-M56MYLTV.js";
