@@ -1,1 +1,1 @@
-import"./chunk-XYDF2BFU.js";import"./chunk-M56MYLTV.js";
+import"./chunk-GECVSUOY.js";import"./chunk-M56MYLTV.js";

@@ -4,7 +4,7 @@
 /** The pages, in the order of their keys. */
 export const pageNames = [
   "overview", "flame", "table", "tree", "leaks", "source", "generations", "timeline", "sizes", "threads", "blocks",
-  "events", "more", "sql", "heap",
+  "heap", "events", "more", "sql",
 ] as const;
 export type PageName = (typeof pageNames)[number];
 

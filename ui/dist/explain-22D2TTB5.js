@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-K33KZ5FB.js";import"./chunk-Z26ZEHJA.js";import"./chunk-LFFZ4OD7.js";import"./chunk-M4Y7JYGL.js";import"./chunk-XYDF2BFU.js";import"./chunk-M56MYLTV.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
