@@ -58,10 +58,12 @@ func Write(w io.Writer, title string, r *replay.Results) error {
 	if runes := []rune(title); len(runes) > mostTitle {
 		title = string(runes[:mostTitle-1]) + "…"
 	}
-	_, err := fmt.Fprintf(w, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d "+
-		"%[2]d\" role=\"img\">\n<title>%[3]s</title>\n<style>%[4]s</style>\n<rect class=\"ground\" width=\"%[1]d\" "+
-		"height=\"%[2]d\" rx=\"6\"/>\n<text class=\"title\" x=\"%[5]d\" y=\"28\">%[3]s</text>\n<text class=\"note\" "+
-		"x=\"%[5]d\" y=\"48\">%[6]s</text>\n%[7]s</svg>\n", width, y, clean(title), style, margin, clean(c.note()), c.b.String())
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" `+
+		`viewBox="0 0 %[1]d %[2]d" `+"role=\"img\">\n<title>%[3]s</title>\n<style>%[4]s</style>\n"+
+		`<rect class="ground" width="%[1]d" height="%[2]d" rx="6"/>`+"\n"+
+		`<text class="title" x="%[5]d" y="28">%[3]s</text>`+"\n"+
+		`<text class="note" x="%[5]d" y="48">%[6]s</text>`+"\n%[7]s</svg>\n",
+		width, y, clean(title), style, margin, clean(c.note()), c.b.String())
 	return err
 }
 
@@ -71,6 +73,14 @@ type chart struct {
 	begin, end  int64 // of the recorded time
 	most        float64
 	hasInterval bool // the resident set is known as an interval
+}
+
+// draw writes a line of the picture.
+func (c *chart) draw(format string, values ...any) { fmt.Fprintf(&c.b, format+"\n", values...) }
+
+// text writes a text at a place. look is its class and what else it has.
+func (c *chart) text(look string, x, y float64, text string) {
+	c.draw(`<text %s x="%.1f" y="%.1f">%s</text>`, look, x, y, text)
 }
 
 // measure makes room for what was resident.
@@ -107,27 +117,26 @@ func (c *chart) y(bytes float64) float64 { return plotTop + plotHeight*(1-bytes/
 
 // curves draws what was resident, and what was live, over the recorded time.
 func (c *chart) curves() {
-	fmt.Fprintf(&c.b, "<text class=\"panel\" x=\"%d\" y=\"%d\">Resident set over the recorded time</text>\n", margin, 74)
+	const panel, note = `class="panel"`, `class="note"`
+	c.text(panel, margin, 74, "Resident set over the recorded time")
 	x := float64(margin + 268)
 	for i, row := range c.r.Rows {
-		fmt.Fprintf(&c.b, "<path class=\"%s\" d=\"M%.0f 70h18\"/><text x=\"%.0f\" y=\"74\">%s</text>\n", line(i), x, x+22,
-			clean(row.Name))
+		c.draw(`<path class="%s" d="M%.0f 70h18"/>`, line(i), x)
+		c.text("", x+22, 74, clean(row.Name))
 		x += 34 + 7*float64(len(row.Name))
 	}
-	fmt.Fprintf(&c.b, "<rect class=\"live\" x=\"%.0f\" y=\"64\" width=\"18\" height=\"12\"/><text class=\"note\" x=\"%.0f\" "+
-		"y=\"74\">live blocks</text>\n", x, x+22)
+	c.draw(`<rect class="live" x="%.0f" y="64" width="18" height="12"/>`, x)
+	c.text(note, x+22, 74, "live blocks")
 	step := stepOf(c.most, 5)
 	for v := 0.0; v <= c.most; v += step {
 		at := math.Round(c.y(v)) + .5
-		fmt.Fprintf(&c.b, "<path class=\"axis\" d=\"M%d %.1fH%d\"/><text class=\"note\" x=\"%d\" y=\"%.1f\" "+
-			"text-anchor=\"end\">%s</text>\n", margin+axisWidth, at, width-margin, margin+axisWidth-6, at+4,
-			humanize.Size(uint64(v)))
+		c.draw(`<path class="axis" d="M%d %.1fH%d"/>`, margin+axisWidth, at, width-margin)
+		c.text(note+` text-anchor="end"`, margin+axisWidth-6, at+4, humanize.Size(uint64(v)))
 	}
 	for i := range 5 {
 		t := c.begin + (c.end-c.begin)*int64(i)/4
 		anchor := [...]string{"start", "middle", "middle", "middle", "end"}[i]
-		fmt.Fprintf(&c.b, "<text class=\"note\" x=\"%.1f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", c.x(t),
-			plotTop+plotHeight+18, anchor, humanize.Duration(t))
+		c.text(note+` text-anchor="`+anchor+`"`, c.x(t), plotTop+plotHeight+18, humanize.Duration(t))
 	}
 	if len(c.r.Rows) > 0 {
 		c.live(c.r.Rows[0].Resident().Curve)
@@ -146,7 +155,7 @@ func (c *chart) live(list []replay.CurvePoint) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(&c.b, "<polygon class=\"live\" points=\"%.1f,%.1f", c.x(list[0].Time), c.y(0))
+	fmt.Fprintf(&c.b, `<polygon class="live" points="%.1f,%.1f`, c.x(list[0].Time), c.y(0))
 	for _, p := range list {
 		fmt.Fprintf(&c.b, " %.1f,%.1f", c.x(p.Time), c.y(float64(p.Live)))
 	}
@@ -176,8 +185,9 @@ func (c *chart) bars(y int) int {
 		text  func(v float64) string
 	}{
 		{"CPU time", func(row *replay.Row) value { return value{row.CPU.Median, row.CPU.Median} }, duration},
-		{"99 of 100 calls are faster than", func(row *replay.Row) value { return value{row.Latency.P99, row.Latency.P99} },
-			duration},
+		{"99 of 100 calls are faster than", func(row *replay.Row) value {
+			return value{row.Latency.P99, row.Latency.P99}
+		}, duration},
 		{"Peak resident set", func(row *replay.Row) value {
 			v := value{row.Resident().Peak.Median, row.Resident().Peak.Median}
 			if row.All != nil {
@@ -193,24 +203,27 @@ func (c *chart) bars(y int) int {
 		for _, row := range c.r.Rows {
 			most = max(most, p.of(row).high)
 		}
-		fmt.Fprintf(&c.b, "<text class=\"panel\" x=\"%d\" y=\"%d\">%s</text>\n", x, y, p.title)
+		c.text(`class="panel"`, float64(x), float64(y), p.title)
 		for i, row := range c.r.Rows {
 			v, top := p.of(row), y+10+2*rowHeight*i
 			long := func(v float64) float64 { return max(1.5, float64(each-textWidth)*v/max(most, 1)) }
-			fmt.Fprintf(&c.b, "<text class=\"note\" x=\"%d\" y=\"%d\">%s</text>\n", x, top+13, clean(row.Name))
-			fmt.Fprintf(&c.b, "<rect class=\"f%d upper\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", i%colours, x,
-				top+rowHeight, long(v.high), barHeight)
-			fmt.Fprintf(&c.b, "<rect class=\"f%d\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>\n", i%colours, x,
-				top+rowHeight, long(v.low), barHeight)
-			fmt.Fprintf(&c.b, "<text x=\"%.1f\" y=\"%d\">%s</text>\n", float64(x)+long(v.high)+6, top+rowHeight+10,
-				interval(p.text(v.low), p.text(v.high)))
+			bar := func(class string, v float64) {
+				c.draw(`<rect class="f%d%s" x="%d" y="%d" width="%.1f" height="%d"/>`, i%colours, class, x,
+					top+rowHeight, long(v), barHeight)
+			}
+			c.text(`class="note"`, float64(x), float64(top+13), clean(row.Name))
+			bar(" upper", v.high)
+			bar("", v.low)
+			c.text("", float64(x)+long(v.high)+6, float64(top+rowHeight+10), interval(p.text(v.low), p.text(v.high)))
 		}
 	}
 	y += 10 + 2*rowHeight*len(c.r.Rows) + 20
 	if c.hasInterval {
-		for _, text := range []string{"A recording does not say what the program wrote to. Lines and full bars: one byte of " +
-			"each block.", "Dashes and pale bars: all of its pages."} {
-			fmt.Fprintf(&c.b, "<text class=\"note\" x=\"%d\" y=\"%d\">%s</text>\n", margin, y, text)
+		for _, text := range []string{
+			"A recording does not say what the program wrote to. Lines and full bars: one byte of each block.",
+			"Dashes and pale bars: all of its pages.",
+		} {
+			c.text(`class="note"`, margin, float64(y), text)
 			y += 16
 		}
 		y += 8

@@ -11,6 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/replay"
 )
 
+// resident is what was resident at five moments.
 func resident(scale float64) *replay.Resident {
 	m := &replay.Resident{Peak: replay.Spread{Median: 100 * scale}}
 	for i := range int64(5) {
@@ -19,8 +20,8 @@ func resident(scale float64) *replay.Resident {
 	return m
 }
 
-// TestChart: the picture is XML whatever names contain, has a curve for each reading of an allocator, and no number that
-// is none.
+// TestChart: the picture is XML whatever names contain, has a curve for each reading of an allocator, and no number
+// that is none.
 func TestChart(t *testing.T) {
 	hostile := "</title><script>alert(1)</script>\xff\x00" + strings.Repeat("x", 500)
 	rows := []*replay.Row{
@@ -33,7 +34,8 @@ func TestChart(t *testing.T) {
 		curves int
 	}{{rows, 3}, {rows[2:], 0}, {nil, 0}} {
 		var b bytes.Buffer
-		if err := Write(&b, hostile, &replay.Results{Plan: &replay.Plan{Calls: 7, Threads: 1}, Runs: 1, Rows: c.rows}); err != nil {
+		plan := &replay.Plan{Calls: 7, Threads: 1}
+		if err := Write(&b, hostile, &replay.Results{Plan: plan, Runs: 1, Rows: c.rows}); err != nil {
 			t.Fatal(err)
 		}
 		text := b.String()
