@@ -19,6 +19,8 @@ const (
 	leastStay = .2
 	// shutDown is the share of the run at its end in which a program may free everything, and the allocator return it.
 	shutDown = .06
+	// leastPinned is the least memory on nearly empty pages of which it is worth saying whose blocks keep them in use.
+	leastPinned = 1 << 20
 	// freedPart is the least share of it that one function must have freed, so that a fix there would help.
 	freedPart = .5
 )
@@ -30,7 +32,7 @@ func (f *finder) unreturned() error {
 		return nil // live blocks are not known one by one, so that free memory is not, either
 	}
 	peak := f.p.Totals.Peak.Time
-	kept := stays(f.p, peak)
+	kept := f.stays(peak)
 	if !kept.enough(0) {
 		return nil
 	}
@@ -81,15 +83,71 @@ func (f *finder) unreturned() error {
 		" after ", f.moment(peak), ", but the memory stays resident: from ", f.moment(kept.first.Time), " on, the ",
 		"allocator keeps ", value(float64(kept.free), Bytes), " free, ", value(kept.share, Share),
 		" of the resident set, beside ", value(float64(kept.live), Bytes), " of live blocks.")
-	if most.of.blocks > 0 {
+	pins, err := f.pins(kept.last)
+	if err != nil {
+		return err
+	}
+	switch {
+	case pins != nil:
+		x.Says = says(x.Says, pins)
+		x.Confidence = .8
+	case most.of.blocks > 0:
 		x.Says = says(x.Says, " ", value(float64(most.of.live), Bytes), " in ", blocks(most.of.blocks),
 			" of the function's are still live: if they lie in between, the memory cannot be returned.")
 	}
-	x.Basis = says("free memory is measured, at ", value(float64(kept.readings), Count),
-		" readings; that it was this function's is an estimate: nothing freed more since the peak")
+	x.Basis = says("free memory is measured, at ", readings(kept.readings),
+		"; that it was this function's is an estimate: nothing freed more since the peak")
 	x.Show = Question{Page: "flame", Metric: query.Live.String(), From: peak, To: kept.at.Time, Focus: most.focus()}
 	f.list = append(f.list, x)
 	return nil
+}
+
+// readings is a number of readings with its noun.
+func readings(n int) []Part {
+	if n == 1 {
+		return says("1 reading")
+	}
+	return says(value(float64(n), Count), " readings")
+}
+
+// mostPinEvents bounds of how many events is asked which blocks keep pages in use: that takes about 40 ns for each.
+const mostPinEvents = 20_000_000
+
+// pins says whose blocks keep nearly empty pages in use at a moment, if the recording says where blocks are; nil: it
+// does not, or nobody's do.
+func (f *finder) pins(at int64) ([]Part, error) {
+	cut, err := f.s.Reader.CutAt(at)
+	if first, _ := f.s.Reader.Cuts(); err != nil || !f.s.HasAddresses() || cut-first > mostPinEvents {
+		return nil, err
+	}
+	c, err := query.Compact(f.ctx, f.s, &query.Query{At: &cut}, 0)
+	if err != nil {
+		return nil, err
+	}
+	type pinned struct {
+		pages, released, blocks, ages uint64
+	}
+	list := newGroups[pinned](f)
+	for i := range c.Pins {
+		p := &c.Pins[i]
+		g := list.add(p.Stack, float64(p.Small.Released))
+		g.pages, g.released = g.pages+p.Small.Pages, g.released+p.Small.Released
+		g.blocks, g.ages = g.blocks+p.Blocks, g.ages+p.AgeSum
+	}
+	var most *group[pinned]
+	for _, g := range list.list {
+		if most == nil || g.of.released > most.of.released {
+			most = g
+		}
+	}
+	if most == nil || most.of.released < leastPinned {
+		return nil, nil
+	}
+	of := &most.of
+	return says(" After ", f.moment(at), ", ", blocks(of.blocks), " of ", most.Name, ", ",
+		value(float64(of.ages/max(of.blocks, 1)), Time), " old on average, keep ", value(float64(of.pages), Count),
+		" nearly empty pages in use: without them, at least ", value(float64(of.released), Bytes),
+		" could be released."), nil
 }
 
 // keptFree is free memory that stays resident.
@@ -98,17 +156,23 @@ type keptFree struct {
 	free, live uint64               // the least that was free from the first reading to the last; what was live at
 	share      float64              // of the resident set at
 	readings   int                  // from the first to the last
+	last       int64                // time of the last one
 }
 
 // stays returns how much free memory stays resident after a moment, for leastStay of the run and to its last reading.
-func stays(p *profile.Profile, after int64) (kept keptFree) {
-	sets := p.ResidentSets
+func (f *finder) stays(after int64) (kept keptFree) {
+	p, sets := f.p, f.p.ResidentSets
 	for len(sets) > 0 && sets[0].Time < after {
 		sets = sets[1:]
 	}
 	ended := false // a reading was made while the program ended: what the one before says held until then
 	for n := len(sets); n > 0 && float64(sets[n-1].Time) > (1-shutDown)*float64(p.Duration); n-- {
 		sets, ended = sets[:n-1], true
+	}
+	if len(sets) > 0 {
+		last := &sets[len(sets)-1]
+		kept.last = last.Time
+		ended = ended || f.idles(last)
 	}
 	least, level := ^uint64(0), uint64(0) // free from a reading to the last; the same from kept.at on
 	for i := len(sets) - 1; i >= 0; i-- {
@@ -127,6 +191,27 @@ func stays(p *profile.Profile, after int64) (kept keptFree) {
 		kept.first, kept.free, kept.readings = s, least, len(sets)-i
 	}
 	return kept
+}
+
+// idles reports whether a reading holds for long, as the program does nothing: then there is no other one.
+func (f *finder) idles(s *profile.ResidentSet) bool {
+	const same, fewEvents = .95, 1000
+	until := s.Time
+	for i := range f.p.Samples {
+		switch x := &f.p.Samples[i]; {
+		case x.Time <= s.Time || x.RSS < 0:
+		case float64(x.RSS) < same*float64(s.Bytes):
+			return false
+		default:
+			until = x.Time
+		}
+	}
+	from, err := f.s.Reader.CutAt(s.Time)
+	if err != nil || float64(until-s.Time) < leastStay*float64(f.p.Duration) {
+		return false
+	}
+	to, err := f.s.Reader.CutAt(until)
+	return err == nil && to-from <= fewEvents
 }
 
 // enough reports whether so much of the resident set is free that it stands out.

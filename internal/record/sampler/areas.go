@@ -37,8 +37,9 @@ const (
 	areasInterval = 250 * time.Millisecond
 	areasShare    = 100 // readings for each doubling of the process's age: a long run does not have more of them
 	growthDuty    = 10
-	growthShare   = 16 // the resident set has grown if it is larger than ever read by such a part of it,
-	topShare      = 64 // or by such a part of it, and grows no further
+	leastWork     = time.Millisecond // of a processor, since the latest reading, in which what is live may have changed
+	growthShare   = 16               // the resident set has grown if it is larger than ever read by such a part of it,
+	topShare      = 64               // or by such a part of it, and grows no further
 	maxAreas      = 1 << 17
 	maxPages      = 8 << 20 // that are looked at in one reading
 	maxPageRuns   = 1 << 16
@@ -46,10 +47,11 @@ const (
 
 // areas reads the list of a process's mappings.
 type areas struct {
-	grown   time.Time // when the next reading may be, if the resident set has grown
-	next    time.Time // when the next reading may be otherwise
-	most    int64     // the largest resident set when a reading began
-	changed bool      // the process's memory has changed since the latest reading
+	grown   time.Time     // when the next reading may be, if the resident set has grown
+	next    time.Time     // when the next reading may be otherwise
+	most    int64         // the largest resident set when a reading began
+	changed bool          // the process's memory has changed since the latest reading
+	worked  time.Duration // what the process had used of the processors when that began
 }
 
 // read reads them if that is due, and the proportional set size with them.
@@ -60,10 +62,11 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 		g.next, g.grown = p.started.Add(areasInterval), p.started.Add(minInterval/2)
 		return
 	}
-	if !grown && (now.Before(g.next) || !g.changed) {
+	if !grown && (now.Before(g.next) || !g.changed && p.processorTime()-g.worked < leastWork) {
 		return
 	}
 	began, at := time.Now(), clock.Monotonic()
+	g.worked = p.processorTime()
 	g.most = max(g.most, smp.RSS) // not what is added while the list is read: that lies in blocks that are not known at
 	var list []Area
 	pss := int64(-1)

@@ -104,7 +104,9 @@ func TestAreasDue(t *testing.T) {
 	now := time.Now()
 	read := func(after time.Duration, rss int64, changed bool) bool {
 		before := len(got)
-		g.changed = changed
+		if g.changed = changed; !changed {
+			g.worked = time.Hour // more than this process has
+		}
 		g.read(p, now.Add(after), &event.Sample{RSS: rss})
 		return len(got) > before
 	}
@@ -136,6 +138,11 @@ func TestAreasDue(t *testing.T) {
 	g.changed = true
 	if g.read(p, now.Add(20*time.Hour), &smp); smp.RSS < 1<<20 {
 		t.Errorf("the sample has %d bytes, less than the areas", smp.RSS)
+	}
+	g.changed, g.worked = false, -time.Second
+	before := len(got)
+	if g.read(p, now.Add(30*time.Hour), &event.Sample{RSS: 1}); len(got) == before {
+		t.Error("not read although the process has worked since")
 	}
 	g.most, g.changed = 0, true
 	g.read(p, now.Add(40*time.Hour), &event.Sample{RSS: 1})

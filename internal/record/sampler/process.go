@@ -39,7 +39,6 @@ type Process struct {
 	pause  time.Duration // between samples that show no change
 	latest event.Sample
 	at     uint64 // when that was taken
-	cpu    int64  // what the process had used of the processors then, in ticks
 	most   int64  // the largest resident set that was sampled, or that the kernel has seen
 }
 
@@ -216,14 +215,21 @@ func (p *Process) stat(smp *event.Sample) {
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
 		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
 	}
-	if len(f) > 13 { // fields 14 and 15
-		cpu := number(f[12]) + number(f[13])
-		p.areas.changed = p.areas.changed || cpu != p.cpu
-		p.cpu = cpu
-	}
 	if len(f) > 18 { // field 20
 		smp.Threads = max(0, number(f[18]))
 	}
+}
+
+// processorTime returns how much of the processors the process has used; 0: not known.
+func (p *Process) processorTime() time.Duration {
+	// The clock of a process that is not one's own, see clock_getcpuclockid(3): ticks, as /proc has them, are too long
+	// to tell whether it has done anything.
+	const scheduled = 2
+	var t unix.Timespec
+	if unix.ClockGettime(int32(^p.PID)<<3|scheduled, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
 
 func (p *Process) pss(smp *event.Sample) {
