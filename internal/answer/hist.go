@@ -1,6 +1,10 @@
 package answer
 
-import "github.com/heaptap/heaptap/internal/query"
+import (
+	"math"
+
+	"github.com/heaptap/heaptap/internal/query"
+)
 
 // Hist is the distributions of sizes and lifetimes.
 type Hist struct {
@@ -20,6 +24,34 @@ type Hist struct {
 	Times         []SizesStep     `json:"sizes_by_time"`
 	Ages          []SizeLifetimes `json:"lifetimes_by_size"`
 	Heat          *Heat           `json:"heat,omitempty"`
+	Margins       *HistMargins    `json:"margins,omitempty"`
+}
+
+// HistMargins are by how much the counts of an estimate may be off, in the order of the classes: half the width of the
+// interval that has the true value in it in 95 of 100 cases. -1: not known.
+type HistMargins struct {
+	Sizes     []float64 `json:"sizes"`
+	Lifetimes []float64 `json:"lifetimes_ns"`
+}
+
+func newHistMargins(h *query.Histogram) *HistMargins {
+	if h.Margins == nil {
+		return nil
+	}
+	of := func(list []query.Bucket, margins []float64) []float64 {
+		out := []float64{}
+		for class, b := range list {
+			switch m := margins[class]; {
+			case b.Count == 0:
+			case math.IsNaN(m):
+				out = append(out, -1)
+			default:
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	return &HistMargins{of(h.Sizes[:], h.Margins.Sizes[:]), of(h.Lifetimes[:], h.Margins.Lifetimes[:])}
 }
 
 // Percentile is the size that a share of the allocations does not exceed.
@@ -139,6 +171,7 @@ func NewHist(s *query.Source, h *query.Histogram, heat []string, page Page) *His
 				Count{kept.Count, kept.Bytes}})
 		}
 	}
+	j.Margins = newHistMargins(h)
 	if len(heat) > 0 {
 		j.Heat = NewHeat(h, heat)
 	}

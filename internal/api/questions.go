@@ -124,6 +124,9 @@ var Questions = []Question{
 				distribute = query.Classify
 			}
 			h, err := distribute(ctx, c.s, q)
+			if c.rough != "" && errors.Is(err, query.ErrNotAtOnce) {
+				h, err = query.EstimateSizes(ctx, c.s, q)
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -89,6 +89,9 @@ func (h *Histogram) LifetimesBySize() *Heat {
 
 // Reallocations are the reallocations by size before and size after.
 func (h *Histogram) Reallocations() *Heat {
+	if h.Moves == nil { // of an estimate
+		return newHeat(nil, nil)
+	}
 	var old, now [Classes]uint64
 	for i := range h.Moves {
 		for k, m := range h.Moves[i] {

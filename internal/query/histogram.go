@@ -48,6 +48,8 @@ type Histogram struct {
 	Moves  *Moves          // of the reallocations in the range
 	Exact  []SizeCount     // how often each size was requested, the most frequent first
 	Others uint64          // allocations of sizes that are not in Exact because there were too many
+	// Margins are those of an estimate; nil: everything was counted.
+	Margins *HistMargins
 }
 
 // Slacks sums up what allocators reserved beyond the requested sizes.
@@ -89,12 +91,9 @@ func Distribute(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	}
 	h := &d.Histogram
 	h.sumUp()
-	h.Exact, h.Jumps = d.sizes.list, d.jumps.Jumps
+	h.Exact, h.Jumps = d.sizes.sorted(), d.jumps.Jumps
 	h.Pairs, h.OtherPairs = d.jumps.pairs.sorted(), d.jumps.pairs.others
 	h.Moves = d.jumps.pairs.moves()
-	slices.SortFunc(h.Exact, func(a, b SizeCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
-	})
 	a.Total.Add(&h.Total)
 	h.Answer = a.Answer
 	return h, nil
@@ -168,19 +167,21 @@ func (h *Histogram) sumUp() {
 // collect is a collector.
 func (d *distribution) collect(recording.Stretch) (observer, func()) {
 	part := &distribution{a: d.a, refFrom: d.refFrom, refTo: d.refTo}
-	observe := func(b *recording.Batch, counts []bool) {
-		for i := range b.Events {
-			n, e := b.First+uint64(i), &b.Events[i]
-			if n < d.a.From || e.Kind > event.Free {
-				continue
-			}
-			part.jumps.observe(e, counts[i] && n < d.a.To)
-			if counts[i] {
-				part.observe(n, b.Refs[i], e)
-			}
+	return part.observeBatch, func() { d.add(part) }
+}
+
+// observeBatch is an observer.
+func (d *distribution) observeBatch(b *recording.Batch, counts []bool) {
+	for i := range b.Events {
+		n, e := b.First+uint64(i), &b.Events[i]
+		if n < d.a.From || e.Kind > event.Free {
+			continue
+		}
+		d.jumps.observe(e, counts[i] && n < d.a.To)
+		if counts[i] {
+			d.observe(n, b.Refs[i], e)
 		}
 	}
-	return observe, func() { d.add(part) }
 }
 
 func (d *distribution) observe(n, ref uint64, e *event.Event) {
@@ -325,6 +326,14 @@ func (s *sizes) add(c SizeCount) (others uint64) {
 		*p = uint32(len(s.list))
 	}
 	return 0
+}
+
+// sorted returns them, the most frequent first.
+func (s *sizes) sorted() []SizeCount {
+	slices.SortFunc(s.list, func(a, b SizeCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Size, b.Size))
+	})
+	return s.list
 }
 
 // SizeQuantile returns the size that a share p of the allocations does not exceed; 0 if there are none, or too many

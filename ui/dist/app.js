@@ -1,1 +1,1 @@
-import"./chunk-GECVSUOY.js";import"./chunk-M56MYLTV.js";
+import"./chunk-R6AKRWUJ.js";import"./chunk-M56MYLTV.js";

@@ -1189,6 +1189,12 @@ export interface Hist {
   sizes_by_time: SizesStepColumns;
   lifetimes_by_size: SizeLifetimesColumns;
   heat?: Heat | null;
+  margins?: HistMargins | null;
+}
+
+export interface HistMargins {
+  sizes: Numbers;
+  lifetimes_ns: Numbers;
 }
 
 export interface InputColumns {

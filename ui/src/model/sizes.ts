@@ -3,6 +3,7 @@
 import type { HeatClassColumns, HeatMap as HeatAnswer, Hist } from "../api.ts";
 import type { Lists, Numbers } from "../columns.ts";
 import type { Clock } from "./clock.ts";
+import { estimateOf, intervalText, type Estimate } from "./estimate.ts";
 import { count, duration, exactSize, percent, plural, shortCount, size } from "./format.ts";
 import type { Place } from "./place.ts";
 import { timeText } from "./time.ts";
@@ -35,6 +36,8 @@ export interface SizeRow extends Class {
   /** What the allocator gave beyond, and the bytes that were asked for there. */
   slack: number;
   slackOf: number;
+  /** Of an estimate: by how much the allocations may be off; NaN: not known. */
+  margin?: number;
 }
 
 /** A size that was requested. */
@@ -48,6 +51,8 @@ export interface ExactRow {
 export interface AgeRow extends Class {
   count: number;
   bytes: number;
+  /** Of an estimate: by how much the count may be off; NaN: not known. */
+  margin?: number;
 }
 
 /** Which distributions a heat map crosses. */
@@ -81,6 +86,8 @@ export interface Sizes {
   percentiles: { percent: number; size: number }[];
   reallocs: { count: number; inPlace: number };
   heats: Heat[];
+  /** From what the numbers were estimated; undefined: all events were counted. */
+  estimate: Estimate | undefined;
   /** What could not be read. */
   missing: string | undefined;
 }
@@ -97,11 +104,17 @@ export function sizesOf(answer: Hist): Sizes {
     rows.set(min, made);
     return made;
   };
-  const { sizes, live, slack, exact, lifetimes_ns: ages, percentiles } = answer;
+  const { sizes, live, slack, exact, lifetimes_ns: ages, percentiles, margins } = answer;
+  const marginAt = (list: Numbers | undefined, i: number) => {
+    if (!list) return {};
+    const margin = list[i] ?? -1;
+    return { margin: margin < 0 ? NaN : margin };
+  };
   for (let i = 0; i < sizes.rows; i++) {
     const one = row(sizes.min[i] ?? 0, sizes.max[i] ?? 0);
     one.allocations = sizes.count[i] ?? 0;
     one.bytes = sizes.bytes[i] ?? 0;
+    Object.assign(one, marginAt(margins?.sizes, i));
   }
   for (let i = 0; i < live.rows; i++) {
     const one = row(live.min[i] ?? 0, live.max[i] ?? 0);
@@ -115,6 +128,7 @@ export function sizesOf(answer: Hist): Sizes {
   }
   const lifetimes: AgeRow[] = Array.from({ length: ages.rows }, (_, i) => ({
     min: ages.min[i] ?? 0, max: ages.max[i] ?? 0, never: false, count: ages.count[i] ?? 0, bytes: ages.bytes[i] ?? 0,
+    ...marginAt(margins?.lifetimes_ns, i),
   }));
   const { never_freed: never } = answer;
   if (never.count > 0) lifetimes.push({ min: 0, max: 0, never: true, count: never.count, bytes: never.bytes });
@@ -140,6 +154,7 @@ export function sizesOf(answer: Hist): Sizes {
     })),
     reallocs: { count: answer.reallocations.count, inPlace: answer.reallocations.in_place },
     heats,
+    estimate: answer.estimate ?? undefined,
     missing: answer.missing || undefined,
   };
 }
@@ -374,11 +389,17 @@ export function labelled(columns: number, cell: number, pixels: number): number[
 }
 
 /** A number of a row of sizes as it is shown, and in full. */
-export function sizeCell(row: SizeRow, metric: SizeMetric): { text: string; exact: string } {
+export function sizeCell(row: SizeRow, metric: SizeMetric): { text: string; exact: string; unsure?: boolean } {
   const n = row[metric];
-  if (metric === "allocations") return { text: shortCount(n), exact: plural(n, "allocation") };
+  if (metric === "allocations") return countCell(n, row.margin, "allocation");
   const exact = exactSize(n);
   return { text: size(n), exact: metric === "live" ? `${exact} in ${plural(row.liveBlocks, "block")}` : exact };
+}
+
+/** A number of things, which may be an estimate. */
+export function countCell(n: number, margin: number | undefined, of: string) {
+  if (margin === undefined) return { text: shortCount(n), exact: plural(n, of) };
+  return { ...estimateOf(shortCount(n), n, margin), exact: intervalText(n, margin, (value) => plural(value, of)) };
 }
 
 /** What the allocator gave beyond, as a share of what was asked for: of small blocks, it may be more than that. */

@@ -2,9 +2,10 @@
 // each cell filters by what it counts.
 import { useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import type { App, Selected } from "../../app.ts";
+import type { App } from "../../app.ts";
 import type { About, Hist } from "../../api.ts";
-import { filtersOf } from "../../model/filters.ts";
+import { isEstimated } from "../../model/estimate.ts";
+import { filtersOf, type Filters } from "../../model/filters.ts";
 import { count, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
 import { visible } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
@@ -13,6 +14,7 @@ import {
   ageName,
   before,
   choiceOf,
+  countCell,
   flameOf,
   heatWords,
   isChosen,
@@ -34,7 +36,7 @@ import {
 import { timeText } from "../../model/time.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { Bone } from "../figures.tsx";
-import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
+import { Answered, useActions, useEstimate, useMainPart, useOrder, usePart } from "../part.tsx";
 import { HeatMap } from "../parts/heat.tsx";
 import { PlaceLink } from "../link.tsx";
 import { EmptyBox, FaultBox } from "../states.tsx";
@@ -46,7 +48,7 @@ const mostExact = 20;
  * It does not follow a drag: it needs all events of the range. Where events before some time were folded, it is about
  * the time since, unless the reader asks for another.
  */
-function questionOf({ place }: Selected, about: About): Question<"hist", SizesAnswer> {
+function questionOf(place: Place, about: About): Question<"hist", SizesAnswer> {
   const filters = filtersOf(place);
   if (about.folded && filters.from === undefined) filters.from = timeText(about.from_ns);
   return {
@@ -56,24 +58,43 @@ function questionOf({ place }: Selected, about: About): Question<"hist", SizesAn
   };
 }
 
-/** The classes of the whole run, which are there at once: its statistics have them. A selection's need its events. */
-function firstQuestionOf(): Question<"hist", SizesAnswer> {
-  return { name: "hist", parameters: { rough: "pixel" }, read: (answer: Hist) => sizesOf(answer) };
+/**
+ * The classes of the whole run are there at once: its statistics have them. Those of a selection need its events: of
+ * many events, they are estimated from some.
+ */
+function firstQuestionOf(filters: Filters): Question<"hist", SizesAnswer> {
+  const whole = Object.keys(filters).length === 0;
+  const heat: ("time" | "lifetime")[] = whole ? [] : ["time", "lifetime"];
+  return { name: "hist", parameters: { ...filters, heat, rough: "pixel" }, read: (answer: Hist) => sizesOf(answer) };
+}
+
+/** Whether the first question has an answer. */
+function hasFirst(place: Place, filters: Filters, about: About | undefined): boolean {
+  if (!about || about.merged || about.folded) return false;
+  return Object.keys(filters).length === 0 || isEstimated(place, "size", about.events);
 }
 
 export function Sizes({ app }: { app: App }) {
   const about = app.about.shown.value?.value;
   const failed = app.about.wait.value;
-  const part = useMainPart<"hist", SizesAnswer>(app, "sizes", (selected) => {
+  const order = useOrder(app);
+  const first = usePart<SizesAnswer>(app, "sizes-first", ({ recording, filters, place, rough }) => {
     const known = app.about.shown.value?.value;
-    return known && !known.merged ? questionOf(selected, known) : undefined;
+    if (rough || !known || !hasFirst(place, filters, known)) return undefined;
+    const exact = taskOf(recording, questionOf(place, known));
+    return order.first(taskOf(recording, firstQuestionOf(filters)), exact.key);
   });
-  const first = usePart<SizesAnswer>(app, "sizes-first", ({ recording, filters }) => {
+  const part = useMainPart<"hist", SizesAnswer>(app, "sizes", ({ recording, place }) => {
     const known = app.about.shown.value?.value;
-    const whole = known && !known.merged && !known.folded && Object.keys(filters).length === 0;
-    return whole ? taskOf(recording, firstQuestionOf()) : undefined;
+    if (!known || known.merged) return undefined;
+    const question = questionOf(place, known);
+    return { ...question, after: () => order.before(taskOf(recording, question).key) };
   });
-  const classes = part.shown.value ? undefined : first.shown.value?.value;
+  // An estimate takes the place of an exact answer to another question.
+  const soon = first.shown.value;
+  const waits = part.wait.value?.phase === "busy";
+  const classes = part.shown.value && !(waits && soon?.value.estimate) ? undefined : soon?.value;
+  useEstimate(app, classes?.estimate);
   if (failed?.phase === "failed") return <FaultBox fault={failed.fault} retry={() => app.about.retry()} />;
   if (about?.merged) {
     return (
@@ -87,30 +108,49 @@ export function Sizes({ app }: { app: App }) {
     <div class="part sizes">
       {!about && skeleton}
       <Answered part={part} skeleton={classes ? null : skeleton}>
-        {(answer) => <Distributions app={app} answer={answer} about={about} />}
+        {(answer) => (classes ? null : <Distributions app={app} answer={answer} about={about} />)}
       </Answered>
       {classes && <Classes app={app} answer={classes} />}
     </div>
   );
 }
 
-/** What the statistics of the run say, while its events are read. */
+/** What the statistics of the run, or an estimate, say while events are read. */
 function Classes({ app, answer }: { app: App; answer: SizesAnswer }) {
   const choose = (choice: Choice) => app.change(toggled(app.place.value, choice));
+  const about = answer.estimate ? "about " : "";
   return (
     <>
       <section class="size-classes">
         <h2>
-          Sizes <span class="quiet">of {plural(answer.allocations, "allocation")}, by powers of two</span>
+          Sizes{" "}
+          <span class="quiet">
+            of {about}
+            {plural(answer.allocations, "allocation")}, by powers of two
+          </span>
         </h2>
         <SizeBars app={app} answer={answer} metric="allocations" choose={choose} brief />
       </section>
       <section class="lifetimes">
         <h2>
-          Lifetimes <span class="quiet">of {plural(answer.deallocations, "freed block")}</span>
+          Lifetimes{" "}
+          <span class="quiet">
+            of {about}
+            {plural(answer.deallocations, "freed block")}
+          </span>
         </h2>
         <Ages app={app} answer={answer} choose={choose} />
       </section>
+      {answer.heats.map((heat) => (
+        <HeatMap
+          key={heat.kind}
+          heat={heat}
+          words={heatWords(heat.kind, app.clock)}
+          chosenBy={app.place.value}
+          chosen={({ down, across }) => isChosen(app.place.value, choiceOf(heat, down, across))}
+          choose={({ down, across }) => choose(choiceOf(heat, down, across))}
+        />
+      ))}
     </>
   );
 }
@@ -380,9 +420,10 @@ function SizeBars(props: PartProps & { metric: SizeMetric; brief?: boolean }) {
   );
 }
 
-function Number({ text, exact, wide }: { text: string; exact: string; wide?: boolean }) {
+function Number(props: { text: string; exact: string; wide?: boolean; unsure?: boolean }) {
+  const { text, exact, wide, unsure } = props;
   return (
-    <td class={wide ? "number wide" : "number"} title={exact}>
+    <td class={`number${wide ? " wide" : ""}${unsure ? " unsure" : ""}`} title={exact}>
       {text}
     </td>
   );
@@ -475,7 +516,7 @@ function Ages({ app, answer, choose }: PartProps) {
             go={(to) => app.go(to)}
             choose={choose}
           >
-            <Number text={shortCount(row.count)} exact={plural(row.count, "block")} />
+            <Number {...countCell(row.count, row.margin, "block")} />
             <td class="number">{percent(row.count, all)}</td>
             <Number text={size(row.bytes)} exact={exactSize(row.bytes)} wide />
           </BarRow>
