@@ -174,9 +174,11 @@ func record(t *testing.T) (list []recorded) {
 	shapes := kit.Compile(t, "gcc", "-O1", "-g", "src/shapes.c", "-lpthread")
 	need.Tool(t, "sqlite3")
 	need.Tool(t, "perl")
-	const table = "create table t(a, b); with recursive c(x) as (select 1 union all select x+1 from c where x<20000) " +
+	const table = "create table t(a, b); " +
+		"with recursive c(x) as (select 1 union all select x+1 from c where x<20000) " +
 		"insert into t select x, hex(randomblob(x % 40)) from c; create index i on t(b); " +
-		"select count(*) from (select b, group_concat(a) from t group by substr(b, 1, 3)); delete from t where a % 3 = 0;"
+		"select count(*) from (select b, group_concat(a) from t group by substr(b, 1, 3)); " +
+		"delete from t where a % 3 = 0;"
 	const words = "my %h; for my $i (1..40000) { my @w = map { $_ x ($i % 7 + 1) } qw(a bc def); " +
 		"$h{join('-', @w, $i % 900)} .= $i; delete $h{(keys %h)[0]} if $i % 1000 == 0 } print scalar keys %h"
 	script := filepath.Join(t.TempDir(), "loop.py")
