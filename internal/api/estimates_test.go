@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/input"
@@ -63,6 +64,7 @@ func TestEstimates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	a.patience = time.Hour // answers come without progress, however slow the machine is
 	if err := a.shelf.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +95,10 @@ func TestEstimates(t *testing.T) {
 		if !strings.Contains(text, `"estimate":{"share":0.`) || !strings.Contains(text, "bytes_margin") {
 			t.Errorf("%s is not estimated: %.600s", rough, text)
 		}
+	}
+	hist := get("hist?size=..50&rough=pixel&heat=time,lifetime")
+	if !strings.Contains(hist, `"estimate":{"share":0.`) || !strings.Contains(hist, `"margins":{"sizes":`) {
+		t.Errorf("the histogram is not estimated: %.600s", hist)
 	}
 	for _, exact := range []string{"change?size=..50&metric=bytes&from=10%25&to=90%25", "rise?size=..50"} {
 		if one, two := get(exact), get(exact+"&rough=pixel"); one != two {

@@ -125,6 +125,7 @@ var Questions = []Question{
 			}
 			h, err := distribute(ctx, c.s, q)
 			if c.rough != "" && errors.Is(err, query.ErrNotAtOnce) {
+				q.Estimate = c.sample()
 				h, err = query.EstimateSizes(ctx, c.s, q)
 			}
 			if err != nil {

@@ -12,14 +12,11 @@ import (
 type HistMargins struct{ Sizes, Lifetimes [Classes]float64 }
 
 // EstimateSizes answers as Distribute, from some blocks of events. What needs other events than those of a block is not
-// in it: what is live or was never freed, and reallocations. The error is ErrNotAtOnce if the question cannot be
+// in it: what is live or was never freed, and reallocations. The query says how it is estimated. The error is ErrNotAtOnce if the question cannot be
 // estimated, or if Distribute reads about as much.
 func EstimateSizes(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByFunction, []Metric{Bytes}, 0
-	if one.Estimate == nil {
-		one.Estimate = &QuickSample
-	}
 	a, err := newAsk(ctx, s, &one)
 	if err != nil {
 		return nil, err
