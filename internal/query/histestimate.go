@@ -11,9 +11,9 @@ import (
 // the interval. NaN: not known.
 type HistMargins struct{ Sizes, Lifetimes [Classes]float64 }
 
-// EstimateSizes answers as Distribute, from some blocks of events, as the query says. What needs other events than those
-// of a block is not in it: what is live or was never freed, and reallocations. The error is ErrNotAtOnce if the question
-// cannot be estimated, or if Distribute reads about as much.
+// EstimateSizes answers as Distribute, from some blocks of events, as the query says. What needs other events than
+// those of a block is not in it: what is live or was never freed, and reallocations. The error is ErrNotAtOnce if the
+// question cannot be estimated, or if Distribute reads about as much.
 func EstimateSizes(ctx context.Context, s *Source, q *Query) (*Histogram, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByFunction, []Metric{Bytes}, 0
