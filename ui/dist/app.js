@@ -1,1 +1,1 @@
-import"./chunk-R6AKRWUJ.js";import"./chunk-M56MYLTV.js";
+import"./chunk-JFCCYMGY.js";import"./chunk-M56MYLTV.js";

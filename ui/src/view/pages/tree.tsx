@@ -165,10 +165,15 @@ function Rows({ app, answer, rough }: { app: App; answer: Answer; rough: boolean
     () => new Outline(root, { open: open.value, parts: edited ? noParts : parts, fold: !place.unfolded, adds }),
     [root, open.value, parts, place.unfolded],
   );
-  // At first, the tree is open as far as there is only one way, and along the hottest path.
+  // At first, the tree is open as far as there is only one way, and along the hottest path: by the first metric, which
+  // a quick answer may lack, until the reader opens or closes something.
+  const atFirst = useRef<{ open: ReadonlySet<number>; known: boolean } | undefined>(undefined);
   useEffect(() => {
-    if (open.value.size > 0) return;
+    const known = !Number.isNaN(root.total[0] ?? NaN);
+    const [now, before] = [open.value, atFirst.current];
+    if (now.size > 0 && !(now === before?.open && known && !before.known)) return;
     open.value = new Set([...outline.opened(root), ...outline.hottest(root).open.slice(0, firstLevels)]);
+    atFirst.current = { open: open.value, known };
   }, [outline]);
   const lines = useMemo((): Line[] => {
     const { total } = root;

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-TEJ7HHXM.js";import"./chunk-RKFMUASE.js";import"./chunk-KVQSQOWK.js";import"./chunk-M4Y7JYGL.js";import"./chunk-R6AKRWUJ.js";import"./chunk-M56MYLTV.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
