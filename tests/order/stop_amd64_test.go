@@ -22,32 +22,37 @@ func TestStopped(t *testing.T) {
 	for name, preload := range map[string]string{"glibc": "", "pool": pool(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t, preload, 400_000, 10)
-			tids := r.wait(t)
 			var places []string
-			for i, s := range []struct {
-				where place
-				skip  int
-				hold  time.Duration
-			}{
-				{afterClock, 0, 2500}, {amidAgent, 40, 250}, {amidAllocator, 20, 300}, {afterClock, 3,
-					250}, {amidAllocator, 60, 2500},
-				{afterClock, 8, 2500}, {amidAgent, 90, 400}, {amidAllocator, 150, 250}, {afterClock, 14, 250},
-			} {
-				place, err := stop(tids[i%len(tids)], s.where, s.skip, s.hold*time.Millisecond)
-				if errors.Is(err, unix.EPERM) {
-					atomic.StoreUint32(r.stop, 1)
-					_ = r.cmd.Wait()
-					t.Skipf("ptrace is not allowed here: %v", err)
+			// It is up to chance whether a thread is stopped where its record comes late: then it is tried again.
+			for try, late := 0, false; !late; try++ {
+				if try == 3 {
+					t.Error("no record came late: the recorder was never left waiting")
+					break
 				}
-				if err != nil {
-					t.Fatal(err)
+				r := start(t, preload, 400_000, 10)
+				tids := r.wait(t)
+				for i, s := range []struct {
+					where place
+					skip  int
+					hold  time.Duration
+				}{
+					{afterClock, 0, 2500}, {amidAgent, 40, 250}, {amidAllocator, 20, 300}, {afterClock, 3,
+						250}, {amidAllocator, 60, 2500},
+					{afterClock, 8, 2500}, {amidAgent, 90, 400}, {amidAllocator, 150, 250}, {afterClock, 14, 250},
+				} {
+					place, err := stop(tids[i%len(tids)], s.where, s.skip, s.hold*time.Millisecond)
+					if errors.Is(err, unix.EPERM) {
+						atomic.StoreUint32(r.stop, 1)
+						_ = r.cmd.Wait()
+						t.Skipf("ptrace is not allowed here: %v", err)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					places = append(places, place)
 				}
-				places = append(places, place)
-			}
-			atomic.StoreUint32(r.stop, 1)
-			if h := r.judge(t); h.LateEvents == 0 {
-				t.Error("no record came late: the recorder was never left waiting")
+				atomic.StoreUint32(r.stop, 1)
+				late = r.judge(t).LateEvents > 0
 			}
 			slices.Sort(places)
 			t.Logf("stopped at %s", strings.Join(places, ", "))
