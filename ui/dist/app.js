@@ -1,1 +1,1 @@
-import"./chunk-JFCCYMGY.js";import"./chunk-M56MYLTV.js";
+import"./chunk-JJMT7KUM.js";import"./chunk-M56MYLTV.js";

@@ -2,7 +2,7 @@
 // and reports the cell that the reader chooses.
 import { signal, useSignal, type Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo } from "preact/hooks";
 import { duration, size } from "../model/format.ts";
 import {
   ageOf,
@@ -22,6 +22,7 @@ import {
 import { hintStyle } from "../model/hint.ts";
 import { shorten, visible } from "../model/names.ts";
 import { themeChanges } from "./theme.tsx";
+import { useWidth } from "./width.ts";
 
 const font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
 
@@ -39,32 +40,22 @@ export interface HeapPictureProps {
 }
 
 export function HeapPicture({ heap, tint, now, choose, does, canvas }: HeapPictureProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
+  const { box: place, width } = useWidth();
   const current = useSignal<number | undefined>(undefined);
   const hovered: Signal<{ cell: number; x: number; y: number } | undefined> = useMemo(() => signal(undefined), []);
   const id = useId();
   const theme = themeChanges.value;
   const moment = heap.moments[now.value]!;
 
-  useLayoutEffect(() => {
-    const element = place.current;
-    if (!element) return;
-    const measure = () => (width.value = element.clientWidth);
-    const sized = new ResizeObserver(measure);
-    sized.observe(element);
-    measure();
-    return () => sized.disconnect();
-  }, []);
   useEffect(() => {
     current.value = undefined;
     hovered.value = undefined;
   }, [heap]);
 
   const layout = useMemo(() => {
-    const left = width.value < 600 ? 100 : 150;
-    return heapLayout(heap, width.value, Math.max(240, 0.55 * window.innerHeight), left);
-  }, [heap, width.value]);
+    const left = width < 600 ? 100 : 150;
+    return heapLayout(heap, width, Math.max(240, 0.55 * window.innerHeight), left);
+  }, [heap, width]);
   const colours = useMemo(() => new HeapColours(heap, tint, isDark()), [heap, tint, theme]);
   useLayoutEffect(() => {
     if (canvas.current && layout.width > 0) draw(canvas.current, heap, layout, now.value, colours);

@@ -2,7 +2,7 @@
 // what it is given and reports the cell that the reader chooses.
 import { signal, useSignal, type Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo } from "preact/hooks";
 import type { Clock } from "../model/clock.ts";
 import {
   cellCount,
@@ -26,6 +26,7 @@ import { hintStyle } from "../model/hint.ts";
 import { shorten, visible } from "../model/names.ts";
 import { scaleOf } from "../model/table.ts";
 import { themeChanges } from "./theme.tsx";
+import { useWidth } from "./width.ts";
 
 const headHeight = 22;
 const font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -60,22 +61,12 @@ export interface TriangleProps {
 }
 
 export function TrianglePicture({ triangle, kept, clock, start, choose, canvas }: TriangleProps) {
-  const place = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
+  const { box: place, width } = useWidth();
   const current = useSignal<Cell | undefined>(undefined);
   const hovered: Signal<{ cell: Cell; x: number } | undefined> = useMemo(() => signal(undefined), []);
   const id = useId();
   const theme = themeChanges.value;
 
-  useLayoutEffect(() => {
-    const element = place.current;
-    if (!element) return;
-    const measure = () => (width.value = element.clientWidth);
-    const sized = new ResizeObserver(measure);
-    sized.observe(element);
-    measure();
-    return () => sized.disconnect();
-  }, []);
   useEffect(() => {
     current.value = undefined;
     hovered.value = undefined;
@@ -89,8 +80,8 @@ export function TrianglePicture({ triangle, kept, clock, start, choose, canvas }
     const context = canvas.current?.getContext("2d");
     if (context) context.font = font;
     const wide = (text: string) => context?.measureText(shorten(text, 34)).width ?? 7 * Math.min(34, text.length);
-    return layoutOf(triangle, width.value, Math.max(...names.map(wide), wide("all of these"), 60));
-  }, [triangle, width.value, names]);
+    return layoutOf(triangle, width, Math.max(...names.map(wide), wide("all of these"), 60));
+  }, [triangle, width, names]);
 
   useLayoutEffect(() => {
     if (canvas.current && layout.width > 0) draw(canvas.current, layout, triangle, kept, names, moments);

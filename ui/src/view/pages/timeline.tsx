@@ -53,6 +53,7 @@ import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type G
 import { paletteOf } from "../timeline-draw.ts";
 import { hover as hoverRow, menuEntries, MenuHere, Nothing, pick, rowsSkeleton, RowsPage, saveRows, useMenu,
   useNotice } from "./rows.tsx";
+import { useWidth } from "../width.ts";
 
 /** Where events before some time were folded, it is about the time since, unless the reader asks for another. */
 function questionOf({ place }: Selected, about: About): Question<"timeline", Layers> {
@@ -177,22 +178,6 @@ function Page({ app, layers }: { app: App; layers: Layers }) {
 function runOf(app: App) {
   const report = app.report.shown.value?.value;
   return { ...app.clock.run, peak: report?.peak.time_ns, marks: new Map<string, number>() };
-}
-
-/** The width of an element, as it changes. */
-function useWidth() {
-  const box = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const measure = () => (width.value = element.clientWidth);
-    const sized = new ResizeObserver(measure);
-    sized.observe(element);
-    measure();
-    return () => sized.disconnect();
-  }, []);
-  return { box, width: width.value };
 }
 
 /** A canvas that draws a chart whenever anything of it changes. */

@@ -1,7 +1,7 @@
 // A heat map: two distributions at once, as a picture with a current cell, and as a table.
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { shortCount } from "../../model/format.ts";
 import {
   cellOf,
@@ -19,6 +19,7 @@ import {
 } from "../../model/sizes.ts";
 import { framed, savePng } from "../picture.ts";
 import { themeChanges } from "../theme.tsx";
+import { useWidth } from "../width.ts";
 
 export interface HeatMapProps {
   heat: Heat;
@@ -89,8 +90,7 @@ export function HeatMap(props: HeatMapProps) {
 
 function HeatPicture(props: HeatMapProps & { canvas: RefObject<HTMLCanvasElement | null> }) {
   const { heat, words, chosen, chosenBy, choose, canvas } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const width = useSignal(0);
+  const { box: place, width } = useWidth();
   const current = useSignal<Cell>(strongest(heat));
   const pointed = useSignal<Cell | undefined>(undefined);
   const focused = useSignal(false);
@@ -102,22 +102,13 @@ function HeatPicture(props: HeatMapProps & { canvas: RefObject<HTMLCanvasElement
     current.value = strongest(heat);
     pointed.value = undefined;
   }, [heat]);
-  useEffect(() => {
-    const element = place.current;
-    if (!element) return;
-    const measure = () => (width.value = element.clientWidth);
-    const sized = new ResizeObserver(measure);
-    sized.observe(element);
-    measure();
-    return () => sized.disconnect();
-  }, []);
   useLayoutEffect(() => {
-    if (canvas.current && place.current && width.value > 0) {
-      draw(canvas.current, place.current, width.value, height, heat, words, chosen);
+    if (canvas.current && place.current && width > 0) {
+      draw(canvas.current, place.current, width, height, heat, words, chosen);
     }
-  }, [heat, chosenBy, width.value, theme]);
+  }, [heat, chosenBy, width, theme]);
 
-  const { left, cell } = gridOf(width.value, heat);
+  const { left, cell } = gridOf(width, heat);
   const at = (event: PointerEvent | MouseEvent): Cell | undefined => {
     const box = place.current?.getBoundingClientRect();
     if (!box) return undefined;

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-VAAI4AER.js";import"./chunk-R5KUGHWP.js";import"./chunk-5IW6JQR4.js";import"./chunk-M4Y7JYGL.js";import"./chunk-JFCCYMGY.js";import"./chunk-M56MYLTV.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
