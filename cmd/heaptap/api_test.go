@@ -125,6 +125,7 @@ func randomQuestion(rng *rand.Rand) *asking {
 		"region":    func() string { return one("load", "parse", "load/1", "*") },
 		"module":    func() string { return one("app", "libwork*", "server", "[") },
 		"size":      func() string { return one("100..4k", "..16", "1k..", "64", "x") },
+		"old-size":  func() string { return one("..64", "100..4k") },
 		"lifetime":  func() string { return one("..1ms", "1us..", "10us..2s", "never") },
 		"heat":      func() string { return one("time", "lifetime,reallocs", "size") },
 		"focus":     func() string { return one("main", "parse|load", "libwork", "grow", "a(b") },

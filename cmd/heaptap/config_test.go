@@ -52,8 +52,9 @@ var settings = map[string]elsewhere{
 	"strict-suppressions": {"true", false, ""}, "format": {"json", false, ""}, "from": {"10%", false, ""},
 	"to": {"20%", false, ""}, "thread": {"main", false, ""}, "region": {"load", false, ""},
 	"freed-by": {"main", false, ""},
-	"module":   {"libc", false, ""}, "size": {"..16", false, ""}, "lifetime": {"..1ms", false, ""},
-	"focus": {"a", false, ""}, "ignore": {"b", false, ""}, "hide": {"c", false, ""},
+	"module":   {"libc", false, ""}, "size": {"..16", false, ""}, "old-size": {"..16", false, ""},
+	"lifetime": {"..1ms", false, ""},
+	"focus":    {"a", false, ""}, "ignore": {"b", false, ""}, "hide": {"c", false, ""},
 }
 
 // eachFlag calls f with each flag of heaptap run that may come from elsewhere.

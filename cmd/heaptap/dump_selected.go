@@ -23,8 +23,8 @@ type dumpFlags struct {
 }
 
 // selectionFlags are the flags that select events of a range.
-var selectionFlags = []string{"thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore", "kind",
-	"event", "at", "before", "limit"}
+var selectionFlags = []string{"thread", "freed-by", "region", "module", "size", "old-size", "lifetime", "focus",
+	"ignore", "kind", "event", "at", "before", "limit"}
 
 // selection declares them.
 func (d *dumpFlags) selection(f *pflag.FlagSet) {
@@ -38,6 +38,8 @@ func (d *dumpFlags) selection(f *pflag.FlagSet) {
 		"with * and ?; may be repeated")
 	f.StringVar(&d.Sizes, "size", "", "print events of blocks whose requested bytes are in this `RANGE`: 64, 100..4k, "+
 		"..16, 1M..")
+	f.StringVar(&d.OldSizes, "old-size", "", "print events of blocks that realloc made of blocks whose requested bytes "+
+		"are in this `RANGE`: 64, 100..4k, ..16, 1M..")
 	f.StringVar(&d.Lifetimes, "lifetime", "", "print events of blocks whose lifetime is in this `RANGE`: ..1ms, "+
 		"10us..2s, 5s.., never (was not freed)")
 	f.StringArrayVar(&d.Focus, "focus", nil, "print events with a frame whose function, file or module matches this "+

@@ -62,8 +62,8 @@ var effects = map[string][]effect{
 	"tree":   {atEffect},
 	"source": {atEffect},
 	"timeline": {
-		{[]string{"freed-by", "region", "module", "size", "lifetime", "focus", "ignore", "hide", "by", "metric",
-			"fold"},
+		{[]string{"freed-by", "region", "module", "size", "old-size", "lifetime", "focus", "ignore", "hide", "by",
+			"metric", "fold"},
 			without("stack"), "with --stack; --from, --to and --thread have one"},
 		{[]string{"at"}, never, "here: a timeline shows what is live at all times"},
 		{[]string{"steps"}, func(f *pflag.FlagSet) bool { return !on(f, "stack") || !on(f, "csv") },

@@ -88,6 +88,8 @@ var Parameters = []Parameter{
 		func(a *asked) *[]string { return &a.Modules }),
 	text("size", "count blocks whose requested bytes are in this range: 64, 100..4k, ..16, 1M..",
 		func(a *asked) *string { return &a.Sizes }),
+	text("old-size", "count blocks that realloc made of blocks whose requested bytes are in this range: 64, 100..4k",
+		func(a *asked) *string { return &a.OldSizes }),
 	text("lifetime", "count blocks whose lifetime is in this range: ..1ms, 10us..2s, 5s.., never (was not freed)",
 		func(a *asked) *string { return &a.Lifetimes }),
 	regexps("focus", "count call stacks with a frame whose function, file, module or place (a.c:31) matches; "+
@@ -164,11 +166,11 @@ var Parameters = []Parameter{
 }
 
 // filters are the parameters that say what counts, in the order in which a report lists them.
-var filters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore",
-	"hide"}
+var filters = append(slices.Clone(logFilters), "hide")
 
 // logFilters are those of the log, which shows whole call stacks: no frames are hidden.
-var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "lifetime", "focus", "ignore"}
+var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "old-size", "lifetime", "focus",
+	"ignore"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

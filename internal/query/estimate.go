@@ -167,7 +167,7 @@ func lengthsOf(n, m int, differs []float64) []float64 {
 // estimate decides whether the question is answered from some blocks of events, and chooses these.
 func (a *ask) estimate() {
 	s := a.q.Estimate
-	if s == nil || a.Plan != FromEvents || a.Sampled || a.q.filtersEnds() || a.q.By == ByAllocation ||
+	if s == nil || a.Plan != FromEvents || a.Sampled || a.q.filtersPairs() || a.q.By == ByAllocation ||
 		a.Reader.NeedEvents() != nil || a.From >= a.To {
 		return
 	}

@@ -220,6 +220,7 @@ type blockFilter struct {
 	// others.
 	marked *bitset
 	others bool
+	made   *bitset // the allocations by which realloc made a block of one that counts; nil: all allocations
 }
 
 func newBlockFilter(s *Source, q *Query) *blockFilter {
@@ -231,6 +232,9 @@ func newBlockFilter(s *Source, q *Query) *blockFilter {
 	}
 	if q.filtersEnds() {
 		f.marked, f.others = &bitset{}, q.FreedBy == nil && q.Lifetimes.Max == Unbounded
+	}
+	if q.OldSizes != nil {
+		f.made = &bitset{}
 	}
 	return f
 }
@@ -267,25 +271,26 @@ func (f *blockFilter) mark(recording.Stretch) (observer, func()) {
 
 // shared returns the same filter for another goroutine.
 func (f *blockFilter) shared() *blockFilter {
-	if f == nil || f.marked == nil {
+	if f == nil || f.marked == nil && f.made == nil {
 		return f
 	}
 	c := *f
-	c.marked = f.marked.shared()
+	c.marked, c.made = f.marked.shared(), f.made.shared()
 	return &c
 }
 
 // alloc reports whether the block of an allocation counts.
 func (f *blockFilter) alloc(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.Thread]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.marked.has(ref) != f.others) &&
+		(f.marked == nil || f.marked.has(ref) != f.others) && (f.made == nil || f.made.has(ref)) &&
 		(f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // free reports whether the block of a deallocation counts.
 func (f *blockFilter) free(e *event.Event, ref uint64) bool {
 	return (f.threads == nil || f.threads[e.BornBy]) && f.q.Sizes.Has(e.Size) &&
-		(f.marked == nil || f.ends(e)) && (f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
+		(f.marked == nil || f.ends(e)) && (f.made == nil || f.made.has(ref)) &&
+		(f.regions == nil || f.within[f.regions.ofEvent(ref, e)])
 }
 
 // lifetime returns the lifetime of the block that a deallocation ends, in ns.
@@ -319,8 +324,13 @@ func (b *bitset) page(n uint64) *[512]uint64 {
 	return b.last
 }
 
-// shared returns the same set for another goroutine. Nothing may be added any more.
-func (b *bitset) shared() *bitset { return &bitset{pages: b.pages} }
+// shared returns the same set for another goroutine, nil for nil. Nothing may be added any more.
+func (b *bitset) shared() *bitset {
+	if b == nil {
+		return nil
+	}
+	return &bitset{pages: b.pages}
+}
 
 func (b *bitset) has(n uint64) bool {
 	p := b.page(n / pageBits)

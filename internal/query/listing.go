@@ -113,6 +113,7 @@ func (q *Query) Key() string {
 	part("sizes", q.Sizes != nil, q.Sizes)
 	part("freed-by", q.FreedBy != nil, q.FreedBy)
 	part("lifetimes", q.Lifetimes != nil, q.Lifetimes)
+	part("old-sizes", q.OldSizes != nil, q.OldSizes)
 	part("regions", q.Regions != nil, strings.Join(q.Regions, "\x00"))
 	part("modules", q.Modules != nil, strings.Join(q.Modules, "\x00"))
 	part("focus", q.Focus != nil, fmt.Sprintf("%q", q.Focus))

@@ -93,7 +93,7 @@ type LoggedMark struct {
 
 // ReadLog answers with the events of the query's range that count (see Events) and are of these kinds. It looks at no
 // more than some millions of events, and so may find fewer than were asked for although there are more: ask on, from
-// Next or before First. If the query is about how blocks end, the first part needs one look at all events; the source
+// Next or before First. If the query is about how blocks end or came about, the first part needs one look at all events; the source
 // keeps what it finds for the parts that follow.
 func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error) {
 	one := *q
@@ -113,8 +113,8 @@ func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error
 	if c.Most <= 0 {
 		c.Most = MostLogged
 	}
-	if one.filtersEnds() {
-		if err := a.findEnds(); err != nil {
+	if one.filtersPairs() {
+		if err := a.findPairs(); err != nil {
 			return nil, err
 		}
 	}
@@ -135,25 +135,25 @@ func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error
 	return l, nil
 }
 
-// foundEnds says which allocations the log of a query has, as far as it is about how blocks end.
-type foundEnds struct {
-	of      string // the filters
-	marked  *bitset
-	missing string
+// foundPairs says which allocations the log of a query has, as far as other events of their blocks decide on it.
+type foundPairs struct {
+	of           string // the filters
+	marked, made *bitset
+	missing      string
 }
 
-// findEnds marks the blocks that end as the query says, by all events that there are.
-func (a *ask) findEnds() error {
-	of := fmt.Sprint(a.q.Lifetimes, a.q.FreedBy == nil, a.q.FreedBy)
-	if found := a.ends.Load(); found != nil && found.of == of {
-		a.blocks.marked, a.Missing = found.marked.shared(), found.missing
+// findPairs marks the blocks that end, and came about, as the query says, by all events that there are.
+func (a *ask) findPairs() error {
+	of := fmt.Sprint(a.q.Lifetimes, a.q.FreedBy == nil, a.q.FreedBy, a.q.OldSizes)
+	if found := a.pairs.Load(); found != nil && found.of == of {
+		a.blocks.marked, a.blocks.made, a.Missing = found.marked.shared(), found.made.shared(), found.missing
 		return nil
 	}
 	from, _ := a.Reader.DetailFrom()
 	if err := a.prepare(max(a.first, from), a.last); err != nil {
 		return err
 	}
-	a.ends.Store(&foundEnds{of, a.blocks.marked.shared(), a.Missing})
+	a.pairs.Store(&foundPairs{of, a.blocks.marked.shared(), a.blocks.made.shared(), a.Missing})
 	return nil
 }
 

@@ -25,13 +25,14 @@ type model struct {
 	deaths map[uint64]uint64      // by allocation: the number of the event that ended it
 	born   []event.Event
 	number map[int]uint64     // of the allocation, by event
+	old    map[uint64]uint64  // by allocation that realloc made: the size before
 	births []uint64           // by allocation: the number of its event
 	known  map[uint32][]Group // by stack
 }
 
 func newModel(s *Source, events []event.Event, q *Query) *model {
 	m := &model{s: s, q: q, events: events, to: uint64(len(events)), died: make(map[uint64]event.Event),
-		deaths: make(map[uint64]uint64),
+		deaths: make(map[uint64]uint64), old: make(map[uint64]uint64),
 		number: make(map[int]uint64), known: make(map[uint32][]Group)}
 	if q.Range != nil {
 		m.from, m.to = q.Range.From, min(q.Range.To, m.to)
@@ -40,15 +41,22 @@ func newModel(s *Source, events []event.Event, q *Query) *model {
 	if q.At != nil {
 		m.at = *q.At
 	}
+	before := make(map[uint32]uint64) // the size of the block that is being reallocated, by thread
 	for i, e := range events {
 		switch e.Kind {
 		case event.Alloc:
+			if size, ok := before[e.Thread]; ok && e.Flags&event.Realloc != 0 {
+				m.old[uint64(len(m.born))] = size
+				delete(before, e.Thread)
+			}
 			m.number[i] = uint64(len(m.born))
 			e.OldAddr = uint64(len(m.born)) // unused by allocations: the model keeps the allocation's number here
 			m.born = append(m.born, e)
 			m.births = append(m.births, uint64(i))
 		case event.Free:
-			m.died[e.Ref], m.deaths[e.Ref] = e, uint64(i)
+			if m.died[e.Ref], m.deaths[e.Ref] = e, uint64(i); e.Flags&event.Realloc != 0 {
+				before[e.Thread] = e.Size
+			}
 		}
 	}
 	best := int64(-1)
@@ -129,6 +137,11 @@ func (m *model) counts(ref uint64) bool {
 	if m.q.Regions != nil && !slices.ContainsFunc(regionsAt(m.s, ByRegionName, e.Thread, ref),
 		func(g Group) bool { return slices.Contains(m.q.Regions, g.Region) }) {
 		return false
+	}
+	if i := m.q.OldSizes; i != nil {
+		if old, made := m.old[ref]; !made || old < i.Min || old > i.Max {
+			return false
+		}
 	}
 	if m.q.FreedBy != nil {
 		d, freed := m.died[ref]
@@ -362,6 +375,8 @@ func randomQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 		q.Lifetimes = &Interval{rng.Uint64N(9000), Unbounded}
 	case 2:
 		q.Lifetimes = &Interval{Unbounded, Unbounded} // never freed
+	case 3:
+		q.OldSizes = &Interval{100, 100 + rng.Uint64N(600)}
 	}
 	if rng.IntN(6) == 0 {
 		q.FreedBy = []uint32{uint32(rng.IntN(2))}

@@ -22,6 +22,9 @@ type Query struct {
 	// Lifetimes are in ns; nil: all. A block that was never freed matches only an interval without upper bound,
 	// and is alone in one from Unbounded on.
 	Lifetimes *Interval
+	// OldSizes are the requested bytes of the block that realloc made a block of; nil: all, and also blocks that realloc
+	// did not make.
+	OldSizes *Interval
 	// Regions are patterns with *, for regions in which the block's thread was when it allocated the block; see
 	// Source.CheckRegions. nil: all
 	Regions []string
@@ -133,8 +136,12 @@ func (q *Query) wants(list ...Metric) bool {
 
 // filtersBlocks reports whether the query selects some blocks of a stack and not others.
 func (q *Query) filtersBlocks() bool {
-	return q.Threads != nil || q.FreedBy != nil || q.Sizes != nil || q.Lifetimes != nil || q.Regions != nil
+	return q.Threads != nil || q.Sizes != nil || q.Regions != nil || q.filtersPairs()
 }
+
+// filtersPairs reports whether the query selects blocks by events other than their allocation: how they end, or what
+// realloc made them of.
+func (q *Query) filtersPairs() bool { return q.filtersEnds() || q.OldSizes != nil }
 
 // filtersEnds reports whether the query selects blocks by how they end.
 func (q *Query) filtersEnds() bool { return q.Lifetimes != nil || q.FreedBy != nil }

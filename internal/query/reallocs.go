@@ -1,6 +1,8 @@
 package query
 
 import (
+	"maps"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -94,4 +96,53 @@ func (r reallocs) collect(recording.Stretch) (observer, func()) {
 		}
 	}
 	return observe, func() { r.add(&s, nil) }
+}
+
+// reallocated finds the allocations by which realloc made a block of one of certain sizes.
+type reallocated struct {
+	sizes *Interval
+	made  *bitset
+	old   oldBlocks // at the end of the blocks of events that were added
+}
+
+// madeOf is an allocation by realloc whose old block is in an earlier block of events; at most one per thread.
+type madeOf struct {
+	thread uint32
+	ref    uint64
+}
+
+// collect is a collector.
+func (g *reallocated) collect(recording.Stretch) (observer, func()) {
+	part := reallocated{sizes: g.sizes, made: &bitset{}}
+	var open []madeOf
+	observe := func(b *recording.Batch, _ []bool) {
+		for i := range b.Events {
+			e := &b.Events[i]
+			if e.Kind > event.Free || e.Flags&event.Realloc == 0 {
+				continue
+			}
+			switch old, known := part.old.observe(e); {
+			case e.Kind == event.Free:
+			case !known:
+				open = append(open, madeOf{e.Thread, b.Refs[i]})
+			case old.is && g.sizes.Has(old.size):
+				part.made.set(b.Refs[i])
+			}
+		}
+	}
+	return observe, func() { g.add(&part, open) }
+}
+
+// add adds what the next block of events says.
+func (g *reallocated) add(part *reallocated, open []madeOf) {
+	for _, m := range open {
+		if old := g.old[m.thread]; old.is && g.sizes.Has(old.size) {
+			part.made.set(m.ref)
+		}
+	}
+	g.made.add(part.made)
+	if g.old == nil {
+		g.old = make(oldBlocks)
+	}
+	maps.Copy(g.old, part.old)
 }

@@ -29,7 +29,7 @@ func withAtlas(t testing.TB, s *Source, steps int) *atlas.Atlas {
 // roughQuery is a random query that an atlas can answer.
 func roughQuery(rng *rand.Rand, s *Source, n uint64) *Query {
 	q := randomQuery(rng, s, n)
-	q.Threads, q.FreedBy, q.Sizes, q.Lifetimes, q.Regions = nil, nil, nil, nil, nil
+	q.Threads, q.FreedBy, q.Sizes, q.OldSizes, q.Lifetimes, q.Regions = nil, nil, nil, nil, nil, nil
 	if q.By.ofBlocks() {
 		q.By = ByFunction
 	}

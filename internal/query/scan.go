@@ -126,7 +126,7 @@ func (a *ask) counter() selection {
 }
 
 // prepare determines, for a scan between two cuts, what one event of a block says about its other event: whether the
-// lifetime is in the interval, and which function allocated the block.
+// lifetime is in the interval, whether realloc made it of a block that counts, and which function allocated it.
 func (a *ask) prepare(from, to uint64) error {
 	if a.prepared != nil && a.prepared.From <= from && to <= a.prepared.To {
 		return nil
@@ -134,6 +134,14 @@ func (a *ask) prepare(from, to uint64) error {
 	a.prepared = &Range{from, to}
 	if a.blocks != nil && a.blocks.marked != nil {
 		if err := a.scanAll(from, a.last, recording.Times, a.blocks.mark); err != nil {
+			return err
+		}
+	}
+	if a.blocks != nil && a.blocks.made != nil {
+		// What realloc made while events were folded cannot be told from the rest.
+		detail, _ := a.Reader.DetailFrom()
+		made := &reallocated{sizes: a.q.OldSizes, made: a.blocks.made}
+		if err := a.scanAll(max(a.first, min(detail, to)), to, recording.Sizes, made.collect); err != nil {
 			return err
 		}
 	}

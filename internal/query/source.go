@@ -29,7 +29,7 @@ type Source struct {
 
 	chart  atomic.Pointer[chart] // nil: there is no atlas
 	recent atomic.Pointer[recentFilter]
-	ends   atomic.Pointer[foundEnds]
+	pairs  atomic.Pointer[foundPairs]
 
 	regionsOnce sync.Once
 	regionsMade *regionTree

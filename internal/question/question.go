@@ -24,7 +24,8 @@ type Question struct {
 	From, To         string // moments: "start" and "end" are the whole
 	Threads, FreedBy []string
 	Regions, Modules []string
-	Sizes, Lifetimes string   // ranges
+	Sizes, OldSizes  string // this and the next one are ranges
+	Lifetimes        string
 	Focus            []string // this and the next two are regular expressions
 	Ignore, Hide     []string
 	By, At           string
@@ -65,6 +66,9 @@ func (q *Question) Query(s *query.Source) (*query.Query, error) {
 	}
 	if out.Sizes, err = ParseRange(q.Sizes, ParseSize); err != nil {
 		return nil, wrong("size", err)
+	}
+	if out.OldSizes, err = ParseRange(q.OldSizes, ParseSize); err != nil {
+		return nil, wrong("old-size", err)
 	}
 	if out.Lifetimes, err = ParseLifetimes(q.Lifetimes); err != nil {
 		return nil, wrong("lifetime", err)
@@ -133,8 +137,8 @@ func (q *Question) shape(out *query.Query) error {
 		out.Metrics = append(out.Metrics, m)
 		if m.OfMappings() && !out.MappingsKnown() {
 			return wrong("metric", fmt.Errorf("%s is known of whole recordings, by call stack: it does not go with "+
-				"--from, --to, --thread, --freed-by, --region, --size, --lifetime, or --by thread, size, allocator "+
-				"and region", m))
+				"--from, --to, --thread, --freed-by, --region, --size, --old-size, --lifetime, or --by thread, size, "+
+				"allocator and region", m))
 		}
 	}
 	return nil

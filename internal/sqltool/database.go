@@ -112,8 +112,8 @@ func (e *TooManyError) Error() string {
 // events is how many events a selection has; 0 if that is not known because it depends on what they are.
 func events(in *export.Input) uint64 {
 	q := &in.Query
-	whole := q.Processes == nil && q.Threads == nil && q.Sizes == nil && q.Lifetimes == nil && q.Regions == nil &&
-		q.Modules == nil && q.Focus == nil && q.Ignore == nil
+	whole := q.Processes == nil && q.Threads == nil && q.FreedBy == nil && q.Sizes == nil && q.OldSizes == nil &&
+		q.Lifetimes == nil && q.Regions == nil && q.Modules == nil && q.Focus == nil && q.Ignore == nil
 	switch {
 	case !whole:
 		return 0

@@ -1,1 +1,1 @@
-import"./chunk-JJMT7KUM.js";import"./chunk-M56MYLTV.js";
+import"./chunk-FPSSXL5K.js";import"./chunk-VIX3UXXX.js";

@@ -1,1 +1,1 @@
-import{e as n,f as a}from"./chunk-KLRHUXA6.js";import"./chunk-M56MYLTV.js";var t=globalThis,r=new Map;t.onmessage=({data:{picture:s,job:p}})=>{let o=r.get(s);o||r.set(s,o=new n);let e=o.do(p);t.postMessage({picture:s,laid:e},a(e))};
+import{e as n,f as a}from"./chunk-GAPS7GDO.js";import"./chunk-VIX3UXXX.js";var t=globalThis,r=new Map;t.onmessage=({data:{picture:s,job:p}})=>{let o=r.get(s);o||r.set(s,o=new n);let e=o.do(p);t.postMessage({picture:s,laid:e},a(e))};

@@ -3,7 +3,7 @@ import { flameActions } from "./model/flame/actions.ts";
 import { frameActions, Keys, type Action } from "./model/keys.ts";
 import { overviewActions } from "./model/overview.ts";
 import { rowsActions } from "./model/row-actions.ts";
-import { sourceActions } from "./model/source.ts";
+import { sourceActions } from "./model/source-actions.ts";
 import { timelineActions } from "./model/timeline-moves.ts";
 
 const parts = [frameActions, timelineActions, overviewActions, flameActions, rowsActions, sourceActions];

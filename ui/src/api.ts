@@ -76,6 +76,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -90,6 +91,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -114,6 +116,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -138,6 +141,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -156,6 +160,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -187,6 +192,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -220,6 +226,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -237,6 +244,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -253,6 +261,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -270,6 +279,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -287,6 +297,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -304,6 +315,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -323,6 +335,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -347,6 +360,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -372,6 +386,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -392,6 +407,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];
@@ -411,6 +427,7 @@ export interface Parameters {
     region?: string[];
     module?: string[];
     size?: string;
+    "old-size"?: string;
     lifetime?: string;
     focus?: string[];
     ignore?: string[];

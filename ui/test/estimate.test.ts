@@ -37,5 +37,6 @@ test("estimates come first where only the events of a large recording answer", (
   assert.equal(at("", "allocator"), false);
   assert.equal(at("?thread=7"), true);
   assert.equal(at("?size=..64&lifetime=..1ms"), false);
+  assert.equal(at("?size=..64&old-size=..64"), false);
   assert.equal(at("?size=..64&freed-by=7"), false);
 });

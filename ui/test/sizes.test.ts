@@ -120,7 +120,7 @@ test("a bar and a cell are filters, and a second click takes them away", () => {
   const choice = choiceOf(byTime, 0, 1);
   assert.deepEqual(choice, { size: "16..31", from: "500ms", to: "1s" });
   assert.deepEqual(choiceOf(byLife, 1, 0), { lifetime: "never", size: "16..31" });
-  assert.deepEqual(choiceOf(byMove, 0, 1), { size: "64..127" });
+  assert.deepEqual(choiceOf(byMove, 0, 1), { "old-size": "16..31", size: "64..127" });
   assert.deepEqual(choiceOf(byMove, 9, 9), {});
   assert.ok(!isChosen(place, choice) && !isChosen(place, {}));
   const chosen = { ...place, ...toggled(place, choice) };

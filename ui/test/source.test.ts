@@ -3,15 +3,15 @@ import { test } from "node:test";
 import {
   firstFile,
   heat,
-  lineFocus,
   places,
   scrollTo,
   search,
   sliceOf,
-  sourceActions,
   SourceReader,
   type Sheet,
 } from "../src/model/source.ts";
+import { lineFocus } from "../src/model/details.ts";
+import { sourceActions } from "../src/model/source-actions.ts";
 import { frameActions, conflicts } from "../src/model/keys.ts";
 import { askEntries, askPlace, sheetOf, sourceQuestion } from "../src/net/source.ts";
 import { decode } from "../src/columns.ts";

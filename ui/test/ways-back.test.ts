@@ -8,7 +8,7 @@ import { waysBack } from "../src/model/ways-back.ts";
 const all: Place = {
   ...home, recording: "1", page: "flame", metric: ["leaked", "bytes"], from: "1s", to: "2s", from2: "3s",
   thread: ["1"], region: ["r"], module: ["m"], focus: ["f"], ignore: ["i"], hide: ["h"], collapse: ["c"], below: ["b"],
-  size: "1..2", lifetime: "..1s",
+  size: "1..2", "old-size": "3..4", lifetime: "..1s",
 };
 const labels = (more: Partial<Place>) => waysBack({ ...home, page: "table", ...more }).map(({ label }) => label);
 

@@ -1,6 +1,6 @@
 // What the right side says about what the reader has picked: a function, a call stack or a line.
 import type { MetricName } from "../api.ts";
-import type { Filters } from "./filters.ts";
+import { literally, type Filters } from "./filters.ts";
 import { plural } from "./format.ts";
 import { metricOf, type Unit } from "./metrics.ts";
 import type { Picked } from "./place.ts";
@@ -84,8 +84,8 @@ export const slow: readonly MetricName[] = ["mean-lifetime"];
 
 /** Whether all metrics are there at once: nothing selects events or blocks. */
 export function isWhole(filters: Filters, at?: string): boolean {
-  const { from, to, thread, region, size, lifetime } = filters;
-  return [from, to, thread, filters["freed-by"], region, size, lifetime, at].every((value) => value === undefined);
+  const { from, to, thread, "freed-by": freedBy, region, size, "old-size": oldSize, lifetime } = filters;
+  return [from, to, thread, freedBy, region, size, oldSize, lifetime, at].every((value) => value === undefined);
 }
 
 /** What is stored of the whole run: it is asked for where nothing selects blocks. */
@@ -244,4 +244,9 @@ export function cleanPath(path: string): string {
     else if (!rooted) parts.push(part);
   }
   return (rooted ? "/" : "") + parts.join("/") || (rooted ? "/" : ".");
+}
+
+/** The pattern of `focus` that finds what goes through a line. */
+export function lineFocus(file: string, line: number): string {
+  return literally(`${cleanPath(file)}:${line}`);
 }

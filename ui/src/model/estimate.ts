@@ -1,5 +1,6 @@
 // Estimates: sums that need all events of a large recording are shown first as they follow from a part of these.
 import type { ByName, MetricName } from "../api.ts";
+import { ranges, type RangeName } from "./filters.ts";
 import type { Place } from "./place.ts";
 
 /** Of how many events a recording answers everything at once (query.QuickSample in Go). */
@@ -22,15 +23,16 @@ export function estimable(metrics: readonly MetricName[]): MetricName[] {
 }
 
 /** Whether only events answer the questions of a place: it selects blocks, or groups are groups of blocks. */
-export function needsEvents(place: Pick<Place, "thread" | "freed-by" | "region" | "size" | "lifetime">): boolean {
+export function needsEvents(place: Pick<Place, "thread" | "freed-by" | "region" | RangeName>): boolean {
   const listed = place.thread.length + place["freed-by"].length + place.region.length > 0;
-  return listed || place.size !== undefined || place.lifetime !== undefined;
+  return listed || ranges.some((name) => place[name] !== undefined);
 }
 
 /** Whether an estimate comes before the exact answer, if there is something to estimate. */
 export function isEstimated(place: Place, by: ByName, events: number | undefined): boolean {
   if (events === undefined || events <= mostAtOnce) return false;
-  if (by === "allocator" || place["freed-by"].length > 0 || place.lifetime !== undefined) return false;
+  if (by === "allocator" || place["freed-by"].length > 0) return false;
+  if (place.lifetime !== undefined || place["old-size"] !== undefined) return false;
   return needsEvents(place) || by === "thread" || by === "size" || by === "region" || by === "region-name";
 }
 

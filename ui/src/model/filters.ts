@@ -7,8 +7,23 @@ import { timeText, type Span } from "./time.ts";
 
 export type Filters = Pick<
   Parameters["tree"],
-  "from" | "to" | "thread" | "freed-by" | "region" | "module" | "size" | "lifetime" | "focus" | "ignore" | "hide"
+  "from" | "to" | "thread" | "freed-by" | "region" | "module" | "size" | "old-size" | "lifetime" | "focus"
+  | "ignore" | "hide"
 >;
+
+/** Filters by a range of numbers. */
+export const ranges = ["size", "old-size", "lifetime"] as const;
+
+export type RangeName = (typeof ranges)[number];
+
+export function isRange(name: string): name is RangeName {
+  return ranges.some((range) => range === name);
+}
+
+/** A filter by a range of numbers, in words. */
+export function nameOfRange(name: RangeName): string {
+  return name === "old-size" ? "size before realloc" : name;
+}
 
 /**
  * The filters of a place.
@@ -23,7 +38,7 @@ export function filtersOf(place: Place, brush?: Span): Filters {
   for (const name of ["thread", "freed-by", "region", "module", "focus", "ignore", "hide"] as const) {
     if (place[name].length > 0) filters[name] = [...place[name]];
   }
-  for (const name of ["size", "lifetime"] as const) {
+  for (const name of ranges) {
     const value = place[name];
     if (value !== undefined) filters[name] = value;
   }
@@ -115,9 +130,9 @@ export function words(place: Place, clock: Clock): Word[] {
       add(title, value, without, name === "collapse" ? noTree : name === "hide" ? wholeStacks : "");
     });
   }
-  for (const name of ["size", "lifetime"] as const) {
+  for (const name of ranges) {
     const value = place[name];
-    if (value !== undefined) add(name, value, { ...place, [name]: undefined });
+    if (value !== undefined) add(nameOfRange(name), value, { ...place, [name]: undefined });
   }
   if (place.below.length > 0) {
     add("below", place.below.join(" › "), { ...place, below: [] }, noTree);

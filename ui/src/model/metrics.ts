@@ -1,6 +1,7 @@
 // The metrics, as they are shown: what each is, in which unit, and whether a place can have it.
 import type { MetricName } from "../api.ts";
 import type { Clock } from "./clock.ts";
+import { nameOfRange, ranges } from "./filters.ts";
 import type { Place } from "./place.ts";
 
 export type Unit = "bytes" | "count" | "time" | "rate" | "ratio";
@@ -161,9 +162,9 @@ export function hindrance(place: Place, name: string): Hindrance | undefined {
     words.push(kind === "freed-by" ? "the filter by who freed" : `the filter by ${kind}`);
     without[kind] = [];
   }
-  for (const kind of ["size", "lifetime"] as const) {
+  for (const kind of ranges) {
     if (place[kind] === undefined) continue;
-    words.push(`the filter by ${kind}`);
+    words.push(`the filter by ${nameOfRange(kind)}`);
     without[kind] = undefined;
   }
   if (place.page === "table" && place.by !== undefined && ofBlocks.includes(place.by)) {

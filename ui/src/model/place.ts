@@ -18,6 +18,7 @@ const texts = [
   "at", // the cursor: a moment
   "zoom", // the span of time that the timeline shows, FROM..TO
   "size",
+  "old-size", // of the block that realloc made it of
   "lifetime",
   "by",
   "of",

@@ -4,6 +4,7 @@ import type { HeatClassColumns, HeatMap as HeatAnswer, Hist } from "../api.ts";
 import type { Lists, Numbers } from "../columns.ts";
 import type { Clock } from "./clock.ts";
 import { estimateOf, intervalText, type Estimate } from "./estimate.ts";
+import type { RangeName } from "./filters.ts";
 import { count, duration, exactSize, percent, plural, shortCount, size } from "./format.ts";
 import type { Place } from "./place.ts";
 import { timeText } from "./time.ts";
@@ -274,9 +275,9 @@ export function ageName({ min, max, never }: Class): string {
 }
 
 /** The parts of a place that are filters which this page sets. */
-export type Choice = Partial<Pick<Place, "size" | "lifetime" | "from" | "to">>;
+export type Choice = Partial<Pick<Place, RangeName | "from" | "to">>;
 
-/** The choice that a cell of a heat map stands for. Of reallocations, it is the size after: that is allocated. */
+/** The choice that a cell of a heat map stands for. */
 export function choiceOf(heat: Heat, down: number, across: number): Choice {
   const [row, column] = [heat.down[down], heat.across[across]];
   if (!row || !column) return {};
@@ -286,7 +287,7 @@ export function choiceOf(heat: Heat, down: number, across: number): Choice {
     case "lifetime":
       return { lifetime: ageFilter(row), size: sizeFilter(column) };
     case "reallocs":
-      return { size: sizeFilter(column) };
+      return { "old-size": sizeFilter(row), size: sizeFilter(column) };
   }
 }
 
@@ -341,7 +342,7 @@ export function heatWords(kind: HeatKind, clock: Clock): HeatWords {
       };
     case "reallocs":
       return {
-        title: "Reallocations", about: "reallocations by the sizes before and after; a cell filters by the size after",
+        title: "Reallocations", about: "reallocations by the sizes before and after",
         down: "from", across: "to", downName: sizeName, acrossName: sizeName, axisName: startName,
       };
   }

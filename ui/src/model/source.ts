@@ -1,10 +1,7 @@
 // A source file with what its lines count.
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { MetricName } from "../api.ts";
-import { cleanPath } from "./details.ts";
-import { literally } from "./filters.ts";
 import { Highlighter, languageOf, type Token } from "./highlight.ts";
-import type { Action } from "./keys.ts";
 
 /** What a line calls. */
 export interface Call {
@@ -264,18 +261,3 @@ export interface Entry {
 export function firstFile(files: readonly Entry[]): string | undefined {
   return (files.find(({ own }) => own) ?? files[0])?.name;
 }
-
-/** The pattern of `focus` that finds what goes through a line. */
-export function lineFocus(file: string, line: number): string {
-  return literally(`${cleanPath(file)}:${line}`);
-}
-
-/** What can be done on the source page. */
-export const sourceActions: readonly Action[] = [
-  { id: "source.next", keys: ["n"], title: "Next match" },
-  { id: "source.previous", keys: ["N"], title: "Previous match" },
-  { id: "source.line", keys: ["g"], title: "Go to a line" },
-  { id: "source.hottest", keys: ["h"], title: "Go to the line with the most, then to the next one" },
-  { id: "source.select", keys: [], title: "Select the line: everything else is then about it" },
-  { id: "source.editor", keys: ["e"], title: "Open the line in the editor" },
-].map((action) => ({ ...action, section: "Source", page: "source" }));

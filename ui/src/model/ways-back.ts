@@ -9,7 +9,7 @@ export interface Way {
 
 const filters = {
   thread: [], "freed-by": [], region: [], module: [], focus: [], ignore: [], hide: [], collapse: [], below: [],
-  size: undefined, lifetime: undefined,
+  size: undefined, "old-size": undefined, lifetime: undefined,
 };
 
 /** Pages whose metric is not chosen at the top. */

@@ -7,6 +7,7 @@ import {
   isWhole,
   kinds,
   lasting,
+  lineFocus,
   mappings,
   quick,
   slow,
@@ -23,7 +24,6 @@ import type { Picked } from "../model/place.ts";
 import { literally, type Filters } from "../model/filters.ts";
 import { atOf } from "../model/metrics.ts";
 import { base, offsetOf } from "../model/names.ts";
-import { lineFocus } from "../model/source.ts";
 import { put } from "./ask.ts";
 import { Fault } from "./fault.ts";
 import type { Ask } from "./lanes.ts";

@@ -5,6 +5,7 @@ import type { App, Selected } from "../app.ts";
 import type { ByName, MetricName } from "../api.ts";
 import {
   lasting,
+  lineFocus,
   slow,
   type ByThread,
   type Details,
@@ -17,7 +18,6 @@ import { isEstimated } from "../model/estimate.ts";
 import { literally } from "../model/filters.ts";
 import { isRange, metricAt, metricOf, whyNot } from "../model/metrics.ts";
 import { pickedOf, type PageName, type Place } from "../model/place.ts";
-import { lineFocus } from "../model/source.ts";
 import { askDetails, askExcerpt, askMoreValues, askThreads, type DetailsAsked } from "../net/details.ts";
 import type { Ask } from "../net/lanes.ts";
 import { DetailsView } from "./details.tsx";

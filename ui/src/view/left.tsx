@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import type { App } from "../app.ts";
-import { charactersIn, words, wrongAt, wrongIn } from "../model/filters.ts";
+import { charactersIn, isRange, words, wrongAt, wrongIn } from "../model/filters.ts";
 import { chordLabels } from "../model/keys.ts";
 import { visible } from "../model/names.ts";
 import { pageNames } from "../model/place.ts";
@@ -79,6 +79,7 @@ const kinds = [
   { name: "region", hint: "a region's name: load/*" },
   { name: "module", hint: "a file: libc.so.6" },
   { name: "size", hint: "100..4k, ..16, 1M.." },
+  { name: "old-size", hint: "of the block that realloc enlarged: 100..4k" },
   { name: "lifetime", hint: "..1ms, 10us..2s, 5s.., never" },
 ] as const;
 
@@ -94,7 +95,7 @@ function AddFilter({ app }: { app: App }) {
     const value = text.value.trim();
     if (value === "") return;
     const { name } = kind.value;
-    const one = name === "size" || name === "lifetime";
+    const one = isRange(name);
     const refused = await app.refusal({ [name]: one ? value : [value] });
     if (text.value.trim() !== value) return; // the reader has gone on
     if (refused) {

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-3J4TVW53.js";import"./chunk-UHSOEXYR.js";import"./chunk-EKPHB45U.js";import"./chunk-M4Y7JYGL.js";import"./chunk-JJMT7KUM.js";import"./chunk-M56MYLTV.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
