@@ -16,7 +16,7 @@ import (
 )
 
 func newDiffCommand() *cobra.Command {
-	var self, tree, scale, all, up bool
+	var self, tree, scale, all, up, static bool
 	cut := question.Trimming{Threshold: "1%"}
 	cmd := &cobra.Command{
 		Use:   "diff [flags] BEFORE[@FROM..TO] AFTER[@FROM..TO] | BEFORE... -- AFTER...",
@@ -31,6 +31,8 @@ that have not changed are only counted.
 Of several runs on a side, with -- between the sides, the median counts. A row varies if the values
 of its runs before and after overlap: the next runs might show no change.
 
+With --static, static and thread-local variables are compared instead: by name, section and file.
+
 The rows are sorted by the change of the first metric. The changes of all rows sum up to the change
 of the whole (by function and the like, the changes of self do).
 
@@ -40,6 +42,7 @@ docs/queries.md says how rows are matched.`,
   heaptap diff --by function --metric allocations old.4711.htap new.4712.htap
   heaptap diff --metric live server.4711.htap@..10% server.4711.htap@..90%
   heaptap diff --tree server.4711.htap@..50% @50%..
+  heaptap diff --static old.4711.htap new.4712.htap
   heaptap diff make.4711.htap#make make.4711.htap#tests
   heaptap diff old.1.htap old.2.htap old.3.htap -- new.1.htap new.2.htap new.3.htap`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -53,6 +56,7 @@ docs/queries.md says how rows are matched.`,
 	cmd.Flags().BoolVar(&self, "self", false, "sort by self")
 	cmd.Flags().BoolVar(&tree, "tree", false, "show a call tree from main down instead of a table")
 	cmd.Flags().BoolVar(&up, "up", false, "with --tree: begin with the functions that allocate, and show their callers")
+	cmd.Flags().BoolVar(&static, "static", false, "compare static and thread-local variables")
 	cmd.Flags().BoolVar(&all, "unchanged", false, "show what has not changed, too")
 	cmd.Flags().BoolVar(&scale, "scale", false,
 		"multiply what was before, so that the totals are equal: changes of shares")
@@ -85,9 +89,12 @@ docs/queries.md says how rows are matched.`,
 		for _, side := range slices.Concat(c.Before, c.After) {
 			side.Source.Profile.SetCode(o.Code)
 		}
-		if tree {
+		switch {
+		case static:
+			err = q.diffStatic(cmd, c, o)
+		case tree:
 			err = q.diffTree(cmd, c, trim, o)
-		} else {
+		default:
 			err = q.diffTable(cmd, c, self, o)
 		}
 		return errors.Join(err, closeAll())
@@ -128,6 +135,17 @@ func (q *queryFlags) diffTable(cmd *cobra.Command, c *diff.Comparison, self bool
 		return answer.Write(w, answer.NewDiff(c, t, o.Page))
 	}
 	return view.Diff(w, c, t, o)
+}
+
+// diffStatic writes what has changed of static variables, which are the same in all runs of a program.
+func (q *queryFlags) diffStatic(cmd *cobra.Command, c *diff.Comparison, o view.QueryOptions) error {
+	before, after := c.Last()
+	s := diff.CompareStatic(before.Source, after.Source, q.Modules)
+	w := cmd.OutOrStdout()
+	if q.json {
+		return answer.Write(w, answer.NewStaticDiff(before.Source, after.Source, s, c.All, o.Page))
+	}
+	return view.StaticDiff(w, before.Source, after.Source, s, c.All, o)
 }
 
 // diffTree writes a call tree with what has changed.

@@ -38,8 +38,8 @@ func (d *dumpFlags) selection(f *pflag.FlagSet) {
 		"with * and ?; may be repeated")
 	f.StringVar(&d.Sizes, "size", "", "print events of blocks whose requested bytes are in this `RANGE`: 64, 100..4k, "+
 		"..16, 1M..")
-	f.StringVar(&d.OldSizes, "old-size", "", "print events of blocks that realloc made of blocks whose requested bytes "+
-		"are in this `RANGE`: 64, 100..4k, ..16, 1M..")
+	f.StringVar(&d.OldSizes, "old-size", "", "print events of blocks that realloc made of blocks whose requested "+
+		"bytes are in this `RANGE`: 64, 100..4k, ..16, 1M..")
 	f.StringVar(&d.Lifetimes, "lifetime", "", "print events of blocks whose lifetime is in this `RANGE`: ..1ms, "+
 		"10us..2s, 5s.., never (was not freed)")
 	f.StringArrayVar(&d.Focus, "focus", nil, "print events with a frame whose function, file or module matches this "+

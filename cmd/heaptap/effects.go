@@ -54,6 +54,9 @@ var effects = map[string][]effect{
 		{[]string{"otlp-version"}, with("otlp"), "without --otlp"},
 	},
 	"diff": {
+		{[]string{"by", "metric", "tree", "self", "scale", "fold", "from", "to", "thread", "freed-by", "region", "size",
+			"old-size", "lifetime", "focus", "ignore", "hide", "at"}, without("static"),
+			"with --static, which compares variables"},
 		{[]string{"threshold", "depth", "up"}, with("tree"), "without --tree"},
 		{[]string{"self"}, without("tree"), "with --tree, which is sorted by what has changed within each node"},
 		atEffect,

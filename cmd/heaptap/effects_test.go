@@ -64,6 +64,7 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		{"diff --threshold 3% a b", "--threshold has no effect without --tree", "diff --tree --threshold 3% a b"},
 		{"diff --up a b", "--up has no effect without --tree", "diff --tree --up a b"},
 		{"diff --tree --self a b", "--self has no effect with --tree", "diff --self a b"},
+		{"diff --static --metric live a b", "--metric has no effect with --static", "diff --static --module x a b"},
 		{"diff --at 50% a b", "--at has no effect without --metric live", "diff --metric live --at 50% a b"},
 		{"top --at 50% f", "--at has no effect without --metric live", "top --metric bytes,live --at 50% f"},
 		{"tree --metric peak --at 50% f", "without --metric live", "tree --metric live-blocks --at 50% f"},

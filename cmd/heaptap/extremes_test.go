@@ -33,7 +33,7 @@ var extremeCommands = map[string][]string{
 	"check":  {"--max-peak 1T FILE", "--max-leaked 1T --max-allocations 1G --no-growth --json FILE"},
 	"diff": {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE",
 		"--tree --up --unchanged --scale FILE FILE", "--unchanged --scale --fold FILE FILE", "FILE FILE -- FILE",
-		"--json FILE -- FILE FILE"},
+		"--json FILE -- FILE FILE", "--static FILE FILE", "--static --json --unchanged FILE FILE"},
 	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
 		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE",
 		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --lifetime never FILE",

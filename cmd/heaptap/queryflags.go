@@ -64,8 +64,8 @@ func (q *queryFlags) filters(f *pflag.FlagSet) {
 		"a path, with * and ?; may be repeated")
 	f.StringVar(&q.Sizes, "size", "", "count blocks whose requested bytes are in this `RANGE`: 64, 100..4k, ..16, "+
 		"1M.. (k, M and G are powers of 1024)")
-	f.StringVar(&q.OldSizes, "old-size", "", "count blocks that realloc made of blocks whose requested bytes are in this "+
-		"`RANGE`: 64, 100..4k, ..16, 1M..")
+	f.StringVar(&q.OldSizes, "old-size", "", "count blocks that realloc made of blocks whose requested bytes are in "+
+		"this `RANGE`: 64, 100..4k, ..16, 1M..")
 	f.StringVar(&q.Lifetimes, "lifetime", "", "count blocks whose lifetime is in this `RANGE`: ..1ms, 10us..2s, "+
 		"5s.. (includes blocks that were never freed), never (these alone)")
 	f.StringArrayVar(&q.Focus, "focus", nil, "count call stacks with a frame whose function, file or module matches "+

@@ -169,8 +169,8 @@ var Parameters = []Parameter{
 var filters = append(slices.Clone(logFilters), "hide")
 
 // logFilters are those of the log, which shows whole call stacks: no frames are hidden.
-var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "old-size", "lifetime", "focus",
-	"ignore"}
+var logFilters = []string{"from", "to", "thread", "freed-by", "region", "module", "size", "old-size", "lifetime",
+	"focus", "ignore"}
 
 func text(name, what string, at func(*asked) *string) Parameter {
 	return Parameter{Name: name, Text: what, Kind: "text", set: func(a *asked, v []string) error {

@@ -192,6 +192,9 @@ var Questions = []Question{
 			}
 			return answer.NewGlobals(c.s, c.s.Globals(c.Modules), c.Page), nil
 		}},
+	{Name: "static", Text: "what has changed of static and thread-local variables since another recording (with)",
+		Parameters: with([]string{"with", "module", "unchanged"}, paged...), Answers: answers[answer.StaticDiff](),
+		changing: true, preset: func(a *asked) { a.Limit = 20 }, answer: differStatic},
 	{Name: "regions", Text: "what threads did in each region that the program has named", Command: "regions",
 		Parameters: with(filters, "sort", "skip", "limit"), Answers: answers[answer.Regions](),
 		preset: func(a *asked) { a.Sort = "begin" },
@@ -388,6 +391,38 @@ func change(ctx context.Context, c *call, _ *query.Query) (any, error) {
 // mostRuns is how many recordings may be compared: they are all open at the same time.
 const mostRuns = 8
 
+// other has the call ask another recording, which the call that holds it releases; "": the same one.
+func (c *call) other(ctx context.Context, id string, holder *call) error {
+	if id == "" || id == c.rec.entry.id {
+		return nil
+	}
+	e, err := c.shelf.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.rec, err = c.shelf.acquire(ctx, e); err != nil {
+		return err
+	}
+	holder.held = append(holder.held, c.rec)
+	c.s = c.rec.source
+	return nil
+}
+
+// differStatic answers the question static.
+func differStatic(ctx context.Context, c *call) (any, error) {
+	if err := question.CheckPatterns("module", c.Modules); err != nil {
+		return nil, err
+	}
+	before := *c
+	if n := len(c.with); n > 0 {
+		if err := before.other(ctx, c.with[n-1], c); err != nil {
+			return nil, err
+		}
+	}
+	found := diff.CompareStatic(before.s, c.s, c.Modules)
+	return answer.NewStaticDiff(before.s, c.s, found, c.unchanged, c.Page), nil
+}
+
 // differ compares recordings, or ranges of one.
 func differ(ctx context.Context, c *call, _ *query.Query) (any, error) {
 	trim, err := c.Trim()
@@ -404,16 +439,8 @@ func differ(ctx context.Context, c *call, _ *query.Query) (any, error) {
 	x := &diff.Comparison{Scale: c.scale, All: c.unchanged, Up: c.up}
 	side := func(id, from, to string) (s diff.Side, err error) {
 		of := *c
-		if id != "" && id != c.rec.entry.id {
-			e, err := c.shelf.find(ctx, id)
-			if err != nil {
-				return s, err
-			}
-			if of.rec, err = c.shelf.acquire(ctx, e); err != nil {
-				return s, err
-			}
-			c.held = append(c.held, of.rec)
-			of.s = of.rec.source
+		if err := of.other(ctx, id, c); err != nil {
+			return s, err
 		}
 		asked := *c.asked
 		asked.From, asked.To = from, to

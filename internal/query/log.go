@@ -93,8 +93,8 @@ type LoggedMark struct {
 
 // ReadLog answers with the events of the query's range that count (see Events) and are of these kinds. It looks at no
 // more than some millions of events, and so may find fewer than were asked for although there are more: ask on, from
-// Next or before First. If the query is about how blocks end or came about, the first part needs one look at all events; the source
-// keeps what it finds for the parts that follow.
+// Next or before First. If the query is about how blocks end or came about, the first part needs one look at all
+// events; the source keeps what it finds for the parts that follow.
 func ReadLog(ctx context.Context, s *Source, q *Query, c LogChoice) (*Log, error) {
 	one := *q
 	one.By, one.Metrics, one.Rough = ByStack, []Metric{Bytes}, 0

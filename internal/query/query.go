@@ -22,8 +22,8 @@ type Query struct {
 	// Lifetimes are in ns; nil: all. A block that was never freed matches only an interval without upper bound,
 	// and is alone in one from Unbounded on.
 	Lifetimes *Interval
-	// OldSizes are the requested bytes of the block that realloc made a block of; nil: all, and also blocks that realloc
-	// did not make.
+	// OldSizes are the requested bytes of the block that realloc made a block of; nil: all, and also blocks that
+	// realloc did not make.
 	OldSizes *Interval
 	// Regions are patterns with *, for regions in which the block's thread was when it allocated the block; see
 	// Source.CheckRegions. nil: all

@@ -52,7 +52,8 @@ const pages = {
   leaks: "&page=leaks", source: "&page=source", generations: "&page=generations",
   timeline: "&page=timeline", sizes: "&page=sizes",
   threads: "&page=threads", scaled: "&page=table&by=line&scale", blocks: "&page=blocks", events: "&page=events",
-  more: "&page=more", sql: "&page=sql", heap: "&page=heap",
+  static: "&page=more", regions: "&page=more&order=regions", mappings: "&page=more&order=mappings",
+  pools: "&page=more&order=pools", sql: "&page=sql", heap: "&page=heap",
 };
 for (const [name, query] of Object.entries(pages)) {
   views[name] = await go(page, `${query}${sides}&compare&unfolded`);

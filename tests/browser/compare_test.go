@@ -39,12 +39,17 @@ func TestCompare(t *testing.T) {
 	need.File(t, "../../ui/node_modules/playwright-core/package.json")
 	node, chromium := need.Tool(t, "node"), need.Tool(t, "chromium")
 	dir := t.TempDir()
-	program := kit.Compile(t, need.Tool(t, "g++"), "-O1", "-std=c++17", "-I../../include", "../stories/src/release.cc")
+	build := func(table string) string {
+		return kit.Compile(t, need.Tool(t, "g++"), "-O1", "-std=c++17", "-I../../include", "-DTABLE="+table,
+			"../stories/src/release.cc")
+	}
+	programs := map[bool]string{false: build("5000"), true: build("70000")}
 	inside := kit.Command{Dir: dir}
 	var files []string
 	for _, run := range [][]string{{"old", "1"}, {"new", "1", "2"}, {"old2", "1"}, {"new2", "1"}} {
 		files = append(files, run[0]+".htap")
-		command := []string{kit.Binary(t), "run", "-q", "-o", run[0] + ".htap", "--", program}
+		command := []string{kit.Binary(t), "run", "-q", "-o", run[0] + ".htap", "--",
+			programs[strings.HasPrefix(run[0], "new")]}
 		inside.Run(t, append(command, run[1:]...)...)
 	}
 	app, other := startServer(t, dir, files...), startServer(t, dir, files...)
@@ -88,7 +93,14 @@ func TestCompare(t *testing.T) {
 				t.Errorf("faults: %q", v.Faults)
 			}
 			switch name {
-			case "blocks", "events", "more", "sql", "heap":
+			case "static":
+				checkStatic(t, dir, v)
+			case "mappings", "regions":
+				if !strings.Contains(v.Main, "Nothing has changed.") && len(v.Rows) == 0 {
+					t.Errorf("%q", v.Main)
+				}
+				checkChanges(t, dir, v)
+			case "blocks", "events", "pools", "sql", "heap":
 				if !strings.Contains(v.Main, "cannot compare") {
 					t.Errorf("it does not say that it cannot compare: %q", v.Main)
 				}
@@ -209,6 +221,41 @@ func checkChanges(t *testing.T, dir string, v compared) {
 	if !slices.Equal(got, want) {
 		t.Errorf("rows have %v, want %v, as %s prints", got, want, v.Command)
 	}
+}
+
+// checkStatic: the variables of static data have the sizes that the command prints, and one has grown as it was built.
+func checkStatic(t *testing.T, dir string, v compared) {
+	t.Helper()
+	rest, _ := strings.CutPrefix(v.Command, "heaptap diff ")
+	out := kit.Command{Dir: dir}.Run(t, "sh", "-c", filepath.Clean(kit.Binary(t))+" diff --json "+rest)
+	var a struct {
+		Variables []struct {
+			Name          string
+			Before, After int64
+		}
+	}
+	out = strings.NewReplacer("before_bytes", "before", "after_bytes", "after").Replace(out)
+	if err := json.Unmarshal([]byte(out), &a); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]int64{}
+	for _, r := range v.Rows {
+		name, _, _ := strings.Cut(r.Name, " ")
+		for _, column := range []string{"A", "B", "change"} {
+			for of, number := range r.Numbers {
+				if slices.Contains(strings.Fields(of), column) {
+					got[name] = append(got[name], numberOf(t, number))
+				}
+			}
+		}
+	}
+	kit.Same(t, "table", fmt.Sprint(got["table"]), "[5000 70000 65000]")
+	for _, x := range a.Variables {
+		if want := []int64{x.Before, x.After, x.After - x.Before}; !slices.Equal(got[x.Name], want) {
+			t.Errorf("%s has %v, want %v, as %s prints", x.Name, got[x.Name], want, v.Command)
+		}
+	}
+	kit.Same(t, "variables", len(v.Rows), len(a.Variables))
 }
 
 // checkTotals: the overview has the command's totals.

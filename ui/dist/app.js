@@ -1,1 +1,1 @@
-import"./chunk-FPSSXL5K.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-TONIC5AM.js";import"./chunk-VIX3UXXX.js";

@@ -50,6 +50,8 @@ export interface Answers {
   memory: Memory;
   /** the largest static and thread-local variables */
   globals: Globals;
+  /** what has changed of static and thread-local variables since another recording (with) */
+  static: StaticDiff;
   /** what threads did in each region that the program has named */
   regions: Regions;
   /** blocks that were freed by the wrong function */
@@ -375,6 +377,13 @@ export interface Parameters {
   };
   globals: {
     module?: string[];
+    skip?: number;
+    limit?: number;
+  };
+  static: {
+    with?: string[];
+    module?: string[];
+    unchanged?: boolean;
     skip?: number;
     limit?: number;
   };
@@ -2268,6 +2277,48 @@ export interface StandardErrorsColumns {
   zero_size: Numbers;
   reallocations: Numbers;
   slack_bytes: Numbers;
+}
+
+export interface StaticChange {
+  name?: string;
+  status: string;
+  before_bytes: number;
+  after_bytes: number;
+  change: number;
+}
+
+export interface StaticChangeColumns {
+  rows: number;
+  name: Texts;
+  status: Texts;
+  before_bytes: Numbers;
+  after_bytes: Numbers;
+  change: Numbers;
+}
+
+export interface StaticDiff {
+  format_version: number;
+  before: Recording;
+  after: Recording;
+  total: StaticChange;
+  sections: StaticChangeColumns;
+  modules: StaticChangeColumns;
+  variables: StaticVariableColumns;
+  more: number;
+  unchanged: number;
+}
+
+export interface StaticVariableColumns {
+  rows: number;
+  status: Texts;
+  name: Texts;
+  section: Texts;
+  module: Texts;
+  file: Texts;
+  line: Numbers;
+  before_bytes: Numbers;
+  after_bytes: Numbers;
+  change: Numbers;
 }
 
 export interface SuppressedColumns {

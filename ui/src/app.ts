@@ -180,6 +180,7 @@ export class App {
           question: asked.name,
           values,
           part: part as Follower<unknown>,
+          ...(asked.command && { command: asked.command }),
           ...(asked.flags && {
             command: (run, recording) => commandOf(run, recording, asked.name, { ...values, ...asked.flags }),
           }),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { align, laidOver, momentOfOther, possible, rangeOfOther, selectedIn } from "../src/model/overlay.ts";
+import { align, laidOver, momentOfOther, possible, rangeOfOther, selectedIn, spreadOf } from "../src/model/overlay.ts";
 import type { Steps } from "../src/model/timeline.ts";
 
 /** Steps of a run with marks: name and moment. */
@@ -45,4 +45,11 @@ test("a selected range is one of the other recording, too", () => {
   const times = { begin: 0, end: 100e9, peak: undefined, marks: new Map() };
   assert.equal(selectedIn({ from: undefined, to: undefined }, times), undefined);
   assert.deepEqual(selectedIn({ from: "10%", to: undefined }, times), { begin: 10e9, end: 100e9 });
+});
+
+test("what repeated runs had at each place: the least, the middle one and the most of those still running", () => {
+  const runs = [[1, 5, NaN], [3, 4, NaN], [2, NaN, NaN]].map((list) => Float64Array.from(list));
+  const { least, median, most } = spreadOf(runs);
+  assert.deepEqual([[...least], [...median], [...most]], [[1, 4, NaN], [2, 4.5, NaN], [3, 5, NaN]]);
+  assert.deepEqual([...spreadOf([]).median], []);
 });

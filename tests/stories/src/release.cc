@@ -8,6 +8,12 @@ using Block = std::unique_ptr<char[]>;
 
 static std::vector<Block> cached;
 
+// A table that the build decides on.
+#ifndef TABLE
+#define TABLE 5000
+#endif
+static char table[TABLE];
+
 static void keep(Block block)
 {
 	used(block.get());
@@ -49,6 +55,7 @@ OUTLINE void load_index(int n)
 // MOVED
 int main(int argc, char **argv)
 {
+	used(table);
 	int chosen = argc > 1 ? atoi(argv[1]) % 3 : 0;
 	bool second = argc > 2;
 	struct {

@@ -57,9 +57,11 @@ export interface Shown {
   totals?: boolean;
   /** Only rows of the file that is shown, with the page itself below. */
   source?: boolean;
+  /** The page itself shows the table, where the reader has chosen it. */
+  within?: boolean;
 }
 
-export const shownOn: Readonly<Record<PageName, Shown>> = {
+const shownOn: Readonly<Record<PageName, Shown>> = {
   overview: { kind: "table", by: "stack", totals: true },
   flame: { kind: "own" },
   table: { kind: "table" },
@@ -67,15 +69,28 @@ export const shownOn: Readonly<Record<PageName, Shown>> = {
   leaks: { kind: "table", by: "stack", metrics: ["leaked", "leaked-blocks"] },
   source: { kind: "table", by: "line", source: true },
   generations: { kind: "table", by: "stack", metrics: ["kept", "kept-blocks"] },
-  timeline: { kind: "table", metrics: ["live", "live-blocks"] },
+  timeline: { kind: "table", metrics: ["peak", "live"] },
   sizes: { kind: "table", by: "size", metrics: ["allocations", "bytes"] },
   threads: { kind: "table", by: "thread", metrics: ["allocations", "bytes", "live", "temporary"] },
   blocks: { kind: "none" },
   events: { kind: "none" },
-  more: { kind: "none" },
+  more: { kind: "own" },
   sql: { kind: "none" },
   heap: { kind: "none" },
 };
+
+/** The sections of the page More that are tables of changes, by `order`; static data has an answer of its own. */
+const sectionsOfMore: Readonly<Record<string, Shown>> = {
+  regions: { kind: "table", by: "region-name", metrics: ["bytes", "allocations", "live"], within: true },
+  mappings: { kind: "table", by: "stack", metrics: ["mapped", "mapped-peak", "mapped-resident"], within: true },
+  pools: { kind: "none" },
+  mismatches: { kind: "none" },
+};
+
+/** What a page shows while it compares. */
+export function shownOf(place: Pick<Place, "page" | "order">): Shown {
+  return (place.page === "more" && sectionsOfMore[place.order ?? ""]) || shownOn[place.page];
+}
 
 export type DiffParameters = Parameters["diff"];
 
@@ -116,7 +131,7 @@ export function diffCommand(
   run: Run,
   recording: Recording,
   compared: Comparison,
-  values: DiffParameters & { tree?: boolean },
+  values: DiffParameters & { tree?: boolean; static?: boolean },
 ): string {
   const words = ["heaptap", "diff"];
   const { with: _, also: __, from: ___, to: ____, from2: _____, to2: ______, skip: _______, ...rest } = values;

@@ -1,6 +1,6 @@
 // What a recording has besides allocations by call stack: regions, static data, pools, mappings, mismatches. Each is a
 // listing: rows with numbers, and where a row leads.
-import type { Globals, MetricName, Mismatches, Parameters, Regions, Report, Top } from "../api.ts";
+import type { Globals, MetricName, Mismatches, Parameters, Regions, Report, StaticDiff, Top } from "../api.ts";
 import { filtersOf } from "./filters.ts";
 import { percent, plural, size } from "./format.ts";
 import { groupsOf, hash, type Group } from "./group.ts";
@@ -120,6 +120,48 @@ export function globalsParameters(place: Place): Parameters["globals"] {
   return { ...(place.module.length > 0 && { module: [...place.module] }), limit: mostRows };
 }
 
+/** What has changed of static data. */
+export function staticOf({ variables: v, more, unchanged, total, sections }: StaticDiff): Listing {
+  const column = (key: string, title: string, hint: string, values: Float64Array): Numbered => {
+    return { key, title, hint, unit: "bytes", values };
+  };
+  const parts = Array.from({ length: sections.rows }, (_, i) => [sections.name.at(i), sections.change[i] ?? 0] as const);
+  const changed = parts.filter(([, change]) => change !== 0).map(([name, change]) => `${name} ${changeText(change)}`);
+  const of = changed.length > 0 ? `: ${changed.join(", ")}` : "";
+  return {
+    columns: [
+      column("before", "A", "in all threads, in side A; without a number: small, or not there", v.before_bytes),
+      column("after", "B", "in all threads, in side B; without a number: small, or not there", v.after_bytes),
+      column("change", "change", "B less A", v.change),
+    ],
+    items: Array.from({ length: v.rows }, (_, i): Item => {
+      const [name, module, status] = [v.name.at(i), v.module.at(i), v.status.at(i)];
+      const [file, line] = [v.file.at(i), v.line[i] || 0];
+      return {
+        key: hash(`${module} ${file} ${name} ${status}`),
+        name,
+        note: [status, v.section.at(i), location(file, line), module].filter(Boolean).join(" · "),
+        hint: `${name}\n${module}`,
+        code: true,
+        ...sourceOfVariable(file, line),
+      };
+    }),
+    more,
+    sum: `${changeText(total.change)} in all${of} · ${plural(unchanged, "variable")} unchanged`,
+    sorts: [],
+  };
+}
+
+/** Where the row of a variable leads. */
+function sourceOfVariable(file: string, line: number): Pick<Item, "change" | "does"> {
+  if (file === "") return {};
+  return { change: { page: "source", file, line: line > 0 ? String(line) : undefined }, does: "its source" };
+}
+
+function changeText(bytes: number): string {
+  return bytes === 0 ? "no change" : `${bytes > 0 ? "+" : "−"}${size(Math.abs(bytes))}`;
+}
+
 export function globalsOf({ variables: v, more, total, threads }: Globals): Listing {
   const resident = total.resident_bytes === null ? "" : `, ${size(total.resident_bytes)} resident`;
   return {
@@ -139,10 +181,7 @@ export function globalsOf({ variables: v, more, total, threads }: Globals): List
         note: [v.section.at(i), location(file, line), module].filter(Boolean).join(" · "),
         hint: `${name}\n${module} ${v.address.at(i)}`,
         code: true,
-        ...(file !== "" && {
-          change: { page: "source" as const, file, line: line > 0 ? String(line) : undefined },
-          does: "its source",
-        }),
+        ...sourceOfVariable(file, line),
       };
     }),
     more,

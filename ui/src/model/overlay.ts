@@ -60,6 +60,42 @@ export function laidOver(steps: Steps, { other, shown }: Alignment): Steps {
   return { ...steps, timesNs: steps.timesNs.map((ns) => along(other, shown, ns)) };
 }
 
+/** Repeated runs of both sides, at the times of the recording that is shown. */
+export interface Repeats {
+  /** All runs of side A; one if there are no more. */
+  a: readonly Steps[];
+  /** All runs of side B: the recording that is shown, and those beside it. */
+  b: readonly Steps[];
+}
+
+/** What several runs had at each place of a picture: the least, the middle one, and the most. */
+export interface Spread {
+  least: Float64Array;
+  median: Float64Array;
+  most: Float64Array;
+}
+
+/** The spread of lists of the same length. A run counts where it has a value; where none does, there is none. */
+export function spreadOf(lists: readonly Float64Array[]): Spread {
+  const empty = () => new Float64Array(lists[0]?.length ?? 0).fill(NaN);
+  const spread: Spread = { least: empty(), median: empty(), most: empty() };
+  for (let i = 0; i < spread.median.length; i++) {
+    const values = lists.map((list) => list[i] ?? NaN).filter((value) => !Number.isNaN(value)).sort((x, y) => x - y);
+    if (values.length === 0) continue;
+    spread.least[i] = values[0] ?? NaN;
+    spread.median[i] = middleOf(values);
+    spread.most[i] = values.at(-1) ?? NaN;
+  }
+  return spread;
+}
+
+/** The median of numbers in order; of none, not a number. */
+export function middleOf(values: readonly number[]): number {
+  const half = values.length >> 1;
+  const [low = NaN, high = NaN] = [values[half - 1], values[half]];
+  return values.length % 2 === 1 ? high : (low + high) / 2;
+}
+
 /** The range of the other recording that belongs to a selected one, as the address has it; of none, none. */
 export function rangeOfOther(alignment: Alignment, steps: Steps, range: Span | undefined) {
   if (!range) return { from2: undefined, to2: undefined };

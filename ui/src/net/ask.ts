@@ -1,6 +1,7 @@
 // A question to a recording, as data: what is asked, and what is made of the answer.
 import type { Answers, Parameters } from "../api.ts";
 import { decode } from "../columns.ts";
+import type { Recording, Run } from "../model/answers.ts";
 import type { QuestionName, Values } from "../model/commands.ts";
 import type { Task } from "../model/follower.ts";
 import type { Ask } from "./lanes.ts";
@@ -12,6 +13,8 @@ export interface Question<Q extends QuestionName, T> {
   same?: Values;
   /** Flags that only the command has. */
   flags?: Values;
+  /** Its command, if that is not the question's own. */
+  command?: (run: Run, recording: Recording) => string;
   /** What comes first: the question is put when that has ended, however it does. */
   after?: () => Promise<unknown>;
   /** Makes of the decoded answer what is shown. */

@@ -1,7 +1,7 @@
 // Above each page: what is compared with what.
 import type { App } from "../app.ts";
 import { sideInWords, swapped } from "../model/compare-words.ts";
-import { comparisonOf, lacking, shownOn } from "../model/compare.ts";
+import { comparisonOf, lacking, shownOf } from "../model/compare.ts";
 import { filtersOf } from "../model/filters.ts";
 import { useActions } from "./part.tsx";
 
@@ -60,7 +60,7 @@ export function CompareBar({ app }: { app: App }) {
         scale to equal totals
       </label>
       {stop}
-      {shownOn[place.page].kind === "none" && (
+      {shownOf(place).kind === "none" && (
         <p class="quiet" role="status">
           This page shows one recording: it cannot compare. What follows is B alone.
         </p>

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { App } from "../app.ts";
-import { comparisonOf, shownOn } from "../model/compare.ts";
+import { comparisonOf, shownOf } from "../model/compare.ts";
 import { filtersOf } from "../model/filters.ts";
 import { Bottom } from "./bottom.tsx";
 import { pageNames, type PageName } from "../model/place.ts";
@@ -37,9 +37,9 @@ export function Frame({ app }: { app: App }) {
   const impossible = impossibleIn(app);
   const place = app.place.value;
   const comparing = comparisonOf(place, filtersOf(place, app.brush.value)) !== undefined;
-  const shown = shownOn[page];
-  const Changes =
-    comparing && (shown.kind === "table" || shown.kind === "tree") ? changes.View : undefined;
+  const shown = shownOf(place);
+  const replaces = (shown.kind === "table" || shown.kind === "tree") && !shown.within;
+  const Changes = comparing && replaces ? changes.View : undefined;
   const Body = Changes ?? View;
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);

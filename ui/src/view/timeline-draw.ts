@@ -2,6 +2,7 @@
 // and over them what follows the pointer. So a frame of a drag draws a few rectangles and texts.
 import { size } from "../model/format.ts";
 import { shorten, visible } from "../model/names.ts";
+import { spreadOf, type Repeats, type Spread } from "../model/overlay.ts";
 import { ordered } from "../model/timeline-place.ts";
 import {
   changeOver,
@@ -123,8 +124,10 @@ export interface Scene {
   whole: Steps;
   detail: Steps | undefined;
   columns: Columns;
-  /** The live bytes of another recording, by column. */
+  /** The live bytes of the recording that is laid over, by column, or the median of its runs. */
   other?: Float64Array | undefined;
+  /** What repeated runs of side A, and of side B, had: nothing for one run. */
+  spreads: { a?: Spread; b?: Spread };
   /** The value at the top. */
   top: number;
   peak: { bytes: number; atNs: number };
@@ -146,15 +149,20 @@ export function sceneOf(
   clock: Clock,
   liveAlone = false,
   exact?: Highest,
-  laid?: Steps,
+  laid?: Repeats,
 ): Scene {
   const axis = { span, width: plotWidth(width) };
   const columns = columnsOf(whole, detail, axis);
-  const other = laid && columnsOf(laid, undefined, axis).most;
+  const most = (runs: readonly Steps[]) => runs.map((steps) => columnsOf(steps, undefined, axis).most);
+  const others = most(laid?.a ?? []);
+  const spreads: Scene["spreads"] = {};
+  if (others.length > 1) spreads.a = spreadOf(others);
+  if (laid && laid.b.length > 1) spreads.b = spreadOf(most(laid.b));
+  const other = spreads.a?.median ?? others[0];
   if (liveAlone) for (const list of [columns.resident, columns.mapped]) list.fill(NaN);
   const [rows, left] = [rowsOf(height), gutter(width)];
-  const top = Math.max(topOf(columns), other ? maximum(other) : 0);
-  return { width, rows, left, axis, whole, detail, columns, other, top, peak, exact, palette, clock };
+  const top = Math.max(topOf(columns), ...others.map(maximum), spreads.b ? maximum(spreads.b.most) : 0);
+  return { width, rows, left, axis, whole, detail, columns, other, spreads, top, peak, exact, palette, clock };
 }
 
 /** Makes a canvas as sharp as the screen, empty, and with the origin at the left end of the curves. */
@@ -222,6 +230,11 @@ export function drawCurves(canvas: HTMLCanvasElement, scene: Scene): void {
   band(c, columns.most, columns.fewest, y, 0.34);
   if (maximum(columns.mapped) <= top) curve(c, columns.mapped, y, palette.quiet, 1, [1, 3]);
   curve(c, columns.resident, y, palette.resident, 1.5, [4, 3]);
+  for (const [spread, fill] of [[scene.spreads.a, palette.compare], [scene.spreads.b, palette.live]] as const) {
+    if (!spread) continue;
+    c.fillStyle = fill;
+    band(c, spread.most, spread.least, y, 0.3);
+  }
   if (scene.other) curve(c, scene.other, y, palette.compare, 1.5, []);
   curve(c, columns.most, y, palette.live, 1.5, []);
   c.restore();

@@ -9,12 +9,12 @@ import { comparisonOf, nameOfRun } from "../model/compare.ts";
 import { isFiltered, literally } from "../model/filters.ts";
 import type { Task } from "../model/follower.ts";
 import { offsetOf } from "../model/names.ts";
-import { align, laidOver, possible, rangeOfOther, selectedIn, type Overlay } from "../model/overlay.ts";
+import { align, laidOver, possible, rangeOfOther, selectedIn, type Overlay, type Repeats } from "../model/overlay.ts";
 import { timeText, type Span } from "../model/time.ts";
 import { spanOf, type Ranges, type Steps } from "../model/timeline.ts";
 import { act, timelineActions, type State } from "../model/timeline-moves.ts";
 import { ordered, rangeTimes, runOf, stateOf, viewTimes } from "../model/timeline-place.ts";
-import { taskOf } from "../net/ask.ts";
+import { put, taskOf } from "../net/ask.ts";
 import { ribbonOf, stepsOf } from "../net/timeline.ts";
 import { useActions, usePart } from "./part.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -85,7 +85,12 @@ export function TimelineOfApp({ app }: { app: App }) {
   const other = overlaid.steps;
   const ways = useMemo(() => (other && whole ? possible(other, whole) : []), [other, whole]);
   const how = ways.find((one) => one === place.overlay) ?? "time";
-  const laid = useMemo(() => other && whole && laidOver(other, align(other, whole, how)), [other, whole, how]);
+  const repeats = useRepeats(app, width);
+  const laid = useMemo((): Repeats | undefined => {
+    if (!other || !whole) return undefined;
+    const over = (steps: Steps) => laidOver(steps, align(steps, whole, how));
+    return { a: [...(repeats?.a ?? []), other].map(over), b: [...(repeats?.b ?? []).map(over), whole] };
+  }, [other, whole, how, repeats]);
   const timesOfOther = (by: Overlay, range: Span | undefined) =>
     other && whole ? rangeOfOther(align(other, whole, by), other, range) : { from2: undefined, to2: undefined };
   const layOver = (by: Overlay) => {
@@ -148,7 +153,7 @@ export function TimelineOfApp({ app }: { app: App }) {
       progress={progress}
       other={
         laid && {
-          steps: laid,
+          runs: laid,
           name: nameOfRun(app.runs.shown.value?.value ?? [], place.with.at(-1) ?? ""),
           how,
           possible: ways,
@@ -199,6 +204,29 @@ function useSteps(
     fault: wait?.phase === "failed" ? wait.fault : undefined,
     progress: wait?.phase === "busy" ? wait.progress : undefined,
   };
+}
+
+/** The further runs of both sides of a comparison, each as it can be had at once. */
+function useRepeats(app: App, width: Signal<number>): Repeats | undefined {
+  const part = usePart(app, "timeline-repeats", ({ recording, place: { compare, with: ids, also } }) => {
+    const [before, after] = [ids.slice(0, -1), also];
+    if (!compare || width.value === 0 || before.length + after.length === 0) return undefined;
+    const parameters = { steps: width.value, rough: "pixel" };
+    return {
+      base: recording,
+      key: JSON.stringify([recording, before, after, parameters]),
+      run: async (ask) => {
+        const all = async (list: readonly string[]): Promise<Steps[]> => {
+          const found: Steps[] = [];
+          // One after the other: the server answers one question of a part at a time.
+          for (const id of list) found.push(stepsOf(await put(ask, id, "process", parameters)));
+          return found;
+        };
+        return { a: await all(before), b: await all(after) };
+      },
+    } satisfies Task<Repeats>;
+  }, false);
+  return part.shown.value?.value;
 }
 
 /** Whether two timelines are about the same: what is shown may have changed before the exact one came. */

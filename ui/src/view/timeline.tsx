@@ -20,7 +20,7 @@ import {
   type Ribbon,
   type Steps,
 } from "../model/timeline.ts";
-import type { Overlay } from "../model/overlay.ts";
+import { middleOf, type Overlay, type Repeats } from "../model/overlay.ts";
 import { dragged, grip, pointerFor, reach, slop, type Grip } from "../model/timeline-drag.ts";
 import { change, rate } from "../model/timeline-labels.ts";
 import {
@@ -85,7 +85,8 @@ export interface TimelineProps {
 
 /** Another recording, at the times of the one that is shown. */
 export interface Other {
-  steps: Steps;
+  /** All runs of side A, and of side B, if there are several. */
+  runs: Repeats;
   name: string;
   how: Overlay;
   possible: readonly Overlay[];
@@ -236,15 +237,19 @@ function Legend(props: With<Steps | undefined>) {
 
 /** The other recording: its live bytes at the same place, and how it is laid over. */
 function OtherEntry({ other, at }: { other: Other; at: number }) {
-  const { steps, how, possible } = other;
-  const [first = 0, last = 0] = [steps.timesNs[0], steps.timesNs.at(-1)];
-  const bytes = at < first || at > last ? NaN : (steps.live[stepAt(steps, at)] ?? NaN);
+  const { runs: { a, b }, how, possible } = other;
+  const values = a.flatMap((steps) => {
+    const [first = 0, last = 0] = [steps.timesNs[0], steps.timesNs.at(-1)];
+    return at < first || at > last ? [] : [steps.live[stepAt(steps, at)] ?? NaN];
+  });
+  const words = [`side A: ${a.length > 1 ? `the median of ${a.length} runs` : other.name}`];
+  if (a.length > 1 || b.length > 1) words.push("a band has what the runs of a side had at least and at most");
   return (
     <span class="swatch other">
-      <span title={`side A: ${other.name}`}>
-        A <span class="wide">{other.name}</span>
+      <span title={words.join("; ")}>
+        A <span class="wide">{a.length > 1 ? `median of ${a.length} runs` : other.name}</span>
       </span>{" "}
-      <Bytes bytes={bytes} />{" "}
+      <Bytes bytes={middleOf(values.sort((x, y) => x - y))} />{" "}
       <select
         aria-label="how A is laid over B"
         value={how}
@@ -389,10 +394,10 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
   const scene = useMemo((): Scene | undefined => {
     if (width <= 0 || !palette) return undefined;
     const { size, liveAlone, other } = props;
-    return sceneOf(size, whole, detail, view ?? run, peak, palette, clock, liveAlone, props.peak, other?.steps);
+    return sceneOf(size, whole, detail, view ?? run, peak, palette, clock, liveAlone, props.peak, other?.runs);
   }, [
     ...[props.size, palette, whole, detail, view?.begin, view?.end],
-    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone, clock.run.end, props.other?.steps],
+    ...[peak.bytes, peak.atNs, props.peak?.atNs, props.liveAlone, clock.run.end, props.other?.runs],
   ]);
 
   useLayoutEffect(() => {

@@ -13,7 +13,7 @@ import {
   type ChangeColumn,
   type Changes,
 } from "../../model/changes.ts";
-import { comparisonOf, diffCommand, metricsFor, shownOn, sidesOf, type DiffParameters } from "../../model/compare.ts";
+import { comparisonOf, diffCommand, metricsFor, shownOf, sidesOf, type DiffParameters } from "../../model/compare.ts";
 import { plural } from "../../model/format.ts";
 import type { Values } from "../../model/commands.ts";
 import { labelAt, metricOf } from "../../model/metrics.ts";
@@ -56,12 +56,12 @@ const groupings: readonly ByName[] = [
 const figures: readonly MetricName[] = ["peak", "bytes", "allocations", "leaked", "temporary"];
 
 function byOf(place: Place): ByName {
-  return shownOn[place.page].by ?? groupings.find((by) => by === place.by) ?? "function";
+  return shownOf(place).by ?? groupings.find((by) => by === place.by) ?? "function";
 }
 
 function metricsOf({ place, filters }: Selected): MetricName[] {
   const compared = comparisonOf(place, filters);
-  const own = shownOn[place.page].metrics;
+  const own = shownOf(place).metrics;
   const first = place.page === "overview" && place.metric.length === 0 ? figures : undefined;
   const wanted = own ?? first ?? shownMetrics(place, filters);
   return compared ? metricsFor(compared, wanted) : [...wanted];
@@ -73,7 +73,7 @@ function parametersOf(selected: Selected): DiffParameters | undefined {
   if (!compared) return undefined;
   const by = byOf(place);
   const sides = sidesOf(place, compared, filters);
-  if (shownOn[place.page].kind === "tree") {
+  if (shownOf(place).kind === "tree") {
     const tree = { tree: true, by, metric: metricsOf(selected).slice(0, 1), nodes: 20_000, threshold: "0" };
     return {
       ...sides, ...tree, ...(place.up && { up: true }), ...(place.below.length > 0 && { below: [...place.below] }),
@@ -114,7 +114,7 @@ function useDiff<T>(app: App, read: (answer: Answers["diff"]) => T) {
 }
 
 export function Compared({ app }: { app: App }) {
-  return shownOn[app.place.value.page].kind === "tree" ? <TreeOfChanges app={app} /> : <TableOfChanges app={app} />;
+  return shownOf(app.place.value).kind === "tree" ? <TreeOfChanges app={app} /> : <TableOfChanges app={app} />;
 }
 
 function TableOfChanges({ app }: { app: App }) {
@@ -128,7 +128,7 @@ function TableOfChanges({ app }: { app: App }) {
 
 function Table({ app, changes }: { app: App; changes: Changes }) {
   const place = app.place.value;
-  const shown = shownOn[place.page];
+  const shown = shownOf(place);
   const cursor = useMemo(() => new GridCursor(), []);
   const { show: showMenu, menu } = useMenu();
   const { say, notice } = useNotice();

@@ -4,7 +4,10 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Answers, Parameters } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
+import type { Recording, Run } from "../../model/answers.ts";
 import type { QuestionName } from "../../model/commands.ts";
+import { comparisonOf, diffCommand, shownOf } from "../../model/compare.ts";
+import { filtersOf } from "../../model/filters.ts";
 import { count } from "../../model/format.ts";
 import { hash } from "../../model/group.ts";
 import {
@@ -20,6 +23,7 @@ import {
   sectionOf,
   sections,
   sectionTitles,
+  staticOf,
   whyNone,
   type Item,
   type Listing,
@@ -34,6 +38,7 @@ import { hasSomeEvents, NoEvents } from "../parts/no-events.tsx";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridCell, type GridColumn, type GridData, type GridRow } from "../table.tsx";
 import { WaysBack } from "../ways-back.tsx";
+import { Compared } from "./compared.tsx";
 import {
   copyRow,
   frameRows,
@@ -67,6 +72,21 @@ function ask<Q extends QuestionName>(
   return question as unknown as Asks;
 }
 
+/** What has changed of static data since another recording; undefined: it is not compared with one. */
+function changesOfStatic(app: App, { place, filters }: Selected): Asks | undefined {
+  const compared = comparisonOf(place, filters);
+  const before = compared?.with.at(-1);
+  if (!compared || before === undefined || sectionOf(place) !== "globals") return undefined;
+  const parameters = { ...globalsParameters(place), with: [before] };
+  const command = (run: Run, recording: Recording) => {
+    const { limit, module } = parameters;
+    const last = { ...compared, with: [before], also: [], before: {}, after: {} };
+    const flags = { static: true, ...(module && { module }), ...(limit !== undefined && { limit }) };
+    return diffCommand(app.runs.shown.value?.value ?? [], run, recording, last, flags);
+  };
+  return { ...ask("globals", "static", parameters, staticOf), command };
+}
+
 function questionOf({ place }: Selected, detailNs: number): Asks {
   const section = sectionOf(place);
   switch (section) {
@@ -84,14 +104,12 @@ function questionOf({ place }: Selected, detailNs: number): Asks {
 }
 
 export function More({ app }: { app: App }) {
-  const part = useMainPart(app, "more", (selected) => {
-    const events = hasSomeEvents(app);
-    const possible = events === true || (events === false && sectionOf(selected.place) !== "regions");
-    const detailNs = app.about.shown.value?.value.from_ns ?? 0;
-    return selected.rough || !possible ? undefined : questionOf(selected, detailNs);
-  });
-  const section = sectionOf(app.place.value);
-  const none = section === "regions" && hasSomeEvents(app) === false;
+  const { value: place } = app.place;
+  const section = sectionOf(place);
+  const shown = shownOf(place);
+  // What a program maps is known of whole runs.
+  const compares = comparisonOf(place, filtersOf(place, app.brush.value)) !== undefined &&
+    (shown.kind === "table" && (section !== "mappings" || place.with.length > 0));
   return (
     <div class="more-page">
       <div class="tools">
@@ -108,14 +126,27 @@ export function More({ app }: { app: App }) {
           ))}
         </div>
       </div>
-      {none ? (
-        <NoEvents app={app} what="what threads did in regions" />
-      ) : (
-        <Answered part={part} skeleton={rowsSkeleton}>
-          {(found) => (found.section === section ? <List key={section} app={app} {...found} /> : rowsSkeleton)}
-        </Answered>
-      )}
+      {compares ? <Compared key={section} app={app} /> : <Alone app={app} section={section} />}
     </div>
+  );
+}
+
+/** A section of one recording, or static data of two. */
+function Alone({ app, section }: { app: App; section: Section }) {
+  const part = useMainPart(app, "more", (selected) => {
+    const events = hasSomeEvents(app);
+    const possible = events === true || (events === false && sectionOf(selected.place) !== "regions");
+    const detailNs = app.about.shown.value?.value.from_ns ?? 0;
+    if (selected.rough || !possible) return undefined;
+    return changesOfStatic(app, selected) ?? questionOf(selected, detailNs);
+  });
+  const none = section === "regions" && hasSomeEvents(app) === false;
+  return none ? (
+    <NoEvents app={app} what="what threads did in regions" />
+  ) : (
+    <Answered part={part} skeleton={rowsSkeleton}>
+      {(found) => (found.section === section ? <List key={section} app={app} {...found} /> : rowsSkeleton)}
+    </Answered>
   );
 }
 

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-Q2K63WDZ.js";import"./chunk-4VGAWIID.js";import"./chunk-QA7V7HHS.js";import"./chunk-JMTLYT5R.js";import"./chunk-FPSSXL5K.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
