@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/elfx":              {},
 	"internal/debuginfod":        {},
 	"internal/dwarfx":            {"elfx"},
+	"internal/cfi":               {},
 	"internal/spill":             {"wire"},
 	"internal/spool":             {"private", "wire", "event", "clock"},
 	"internal/spool/spooltest":   {"wire", "spool", "clock"},
