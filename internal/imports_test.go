@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/cachedir":  {},
 	"internal/namecache": {"cachedir", "event"},
-	"internal/symbolize": {"event", "elfx", "dwarfx", "namecache"},
+	"internal/symbolize": {"event", "cfi", "elfx", "dwarfx", "namecache"},
 	"internal/record": {
 		"clock", "control", "wire", "spill", "spool", "event", "ledger", "tally", "recording", "namecache",
 		"private", "record/journal", "record/names", "record/notes", "record/order", "record/output", "record/pairs",
