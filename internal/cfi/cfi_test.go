@@ -209,7 +209,7 @@ func readelf(t *testing.T, path string) (list []line) {
 	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	out, _ := cmd.Output() // it fails, after it has printed everything, if it misses a separate debug file
-	column := -1 // of the return address; the rows of functions follow a line that names the columns
+	column := -1           // of the return address; the rows of functions follow a line that names the columns
 	function := false
 	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {
 		fields := slices.DeleteFunc(strings.Fields(s.Text()), func(f string) bool { return f[0] == '(' }) // "r1 (rdx)"
