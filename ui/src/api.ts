@@ -541,6 +541,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "files",
   "flags",
   "folder",
+  "frame_notes",
   "function",
   "host",
   "install",
@@ -2203,6 +2204,8 @@ export interface StackMemoryColumns {
   deepest_ns: Numbers;
   stack: Numbers;
   frames: PathColumn;
+  frame_bytes: Lists<Numbers>;
+  unknown_bytes: Numbers;
   touched_bytes: Numbers;
   size_bytes: Numbers;
   growth: Lists<StackGrowthColumns>;
@@ -2342,6 +2345,7 @@ export interface Threads {
   calls: RowColumns;
   matrix: CrossingColumns;
   stack_memory: StackMemoryColumns;
+  frame_notes: string[];
   counts?: CallCountColumns;
 }
 
