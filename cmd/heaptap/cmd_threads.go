@@ -36,7 +36,8 @@ still be here; of frames with a frame pointer, it is unknown.`,
   heaptap threads --focus cache --from 50% server.4711.htap`,
 	}
 	q := newQuestion(cmd, 20)
-	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`; also "+view.ThreadsTotals+", "+view.ThreadsFrames)
+	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`; also "+view.ThreadsTotals+", "+
+		view.ThreadsFrames)
 	complete(cmd, "show", known)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, p := range parts {

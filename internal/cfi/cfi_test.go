@@ -87,12 +87,16 @@ func TestForged(t *testing.T) {
 		"not common":   {func(a *asm) { c := a.cie(usual...); a.fde(c, 1, 1); a.fde(len(a.b)-17, 0x1000, 1) }, "is not one"},
 		"version":      {func(a *asm) { c := a.cie(); a.b[c+8] = 9; a.fde(c, 0x1000, 1) }, "unknown version 9"},
 		"augmentation": {func(a *asm) { c := a.cie(); a.b[c+9] = 'x'; a.fde(c, 0x1000, 1) }, "unknown augmentation"},
-		"endless":      {func(a *asm) { c := a.cie(slices.Repeat([]byte{1}, 99)...); a.b[c+11] = 1; a.fde(c, 0x1000, 1) }, "does not end"},
-		"indirect":     {func(a *asm) { c := a.cie(); a.b[c+16] = 0x83; a.fde(c, 0x1000, 1) }, "pointers to addresses"},
-		"relative":     {func(a *asm) { c := a.cie(); a.b[c+16] = 0x33; a.fde(c, 0x1000, 1) }, "truncated"},
-		"instruction":  {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, 0x3f) }, "the instruction at"},
-		"back":         {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, opSetLoc, 1, 0, 0, 0) }, "goes back"},
-		"state":        {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, opRestoreState) }, "the instruction at"},
+		"endless": {func(a *asm) {
+			c := a.cie(slices.Repeat([]byte{1}, 99)...)
+			a.b[c+11] = 1
+			a.fde(c, 0x1000, 1)
+		}, "does not end"},
+		"indirect":    {func(a *asm) { c := a.cie(); a.b[c+16] = 0x83; a.fde(c, 0x1000, 1) }, "pointers to addresses"},
+		"relative":    {func(a *asm) { c := a.cie(); a.b[c+16] = 0x33; a.fde(c, 0x1000, 1) }, "truncated"},
+		"instruction": {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, 0x3f) }, "the instruction at"},
+		"back":        {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, opSetLoc, 1, 0, 0, 0) }, "goes back"},
+		"state":       {func(a *asm) { a.fde(a.cie(usual...), 0x1000, 1, opRestoreState) }, "the instruction at"},
 		"states": {func(a *asm) {
 			a.fde(a.cie(usual...), 0x1000, 1, slices.Repeat([]byte{opRememberState}, maxRemembered+1)...)
 		}, "the instruction at"},

@@ -77,10 +77,12 @@ func TestNoFrameSizes(t *testing.T) {
 		{event.Module{ID: 1, Path: path, BuildID: []byte("other")}, "the file has been replaced since it was loaded"},
 		{event.Module{ID: 1, Path: path}, "it has no build id"},
 		{event.Module{ID: 1, Path: bare, BuildID: id}, "the file has no call frame information"},
-		{event.Module{ID: 1, Path: "[vdso]", BuildID: []byte("other")}, "[vdso]: no frame sizes: this kernel has another one"},
+		{event.Module{ID: 1, Path: "[vdso]", BuildID: []byte("other")},
+			"[vdso]: no frame sizes: this kernel has another one"},
 		{event.Module{}, "code outside of any file: no frame sizes: its call frame information was not recorded"},
 	} {
-		sizes, notes := New(Options{}).FrameSizes(t.Context(), []event.Module{c.m}, []event.PC{{Addr: 0x1200, Module: c.m.ID}})
+		sizes, notes := New(Options{}).FrameSizes(t.Context(), []event.Module{c.m},
+			[]event.PC{{Addr: 0x1200, Module: c.m.ID}})
 		if sizes[0] != 0 || len(notes) != 1 || !strings.Contains(notes[0], c.note) {
 			t.Errorf("%d, %q; want a note with %q", sizes[0], notes, c.note)
 		}

@@ -1,5 +1,5 @@
-// A call stack in a page: its own frames as links to the source, and those of libraries as their number; and how much of
-// the thread's stack they take, if that was asked.
+// A call stack in a page: its own frames as links to the source, and those of libraries as their number. If it was
+// asked, also how much of the thread's stack each takes.
 import { useSignal } from "@preact/signals";
 import type { App } from "../app.ts";
 import { count, exactSize, plural, size } from "../model/format.ts";
