@@ -33,19 +33,27 @@ type StackGrowth struct {
 	Stack   uint32 `json:"stack,omitempty"`
 }
 
-// newStackMemory returns the memory of the threads' stacks, and the frames that they refer to. sizes may be nil.
-func newStackMemory(s *query.Source, sizes *framesize.Sizes) ([]StackMemory, []Frame) {
+// newStackMemory returns the memory of the threads' stacks, the frames that they refer to, and why sizes of frames are
+// not known. sizes may be nil.
+func newStackMemory(s *query.Source, sizes *framesize.Sizes) (out []StackMemory, frames []Frame, notes []string) {
 	var stacks []uint32
 	for i := range s.Profile.StackMemory {
 		stacks = append(stacks, s.Profile.StackMemory[i].Stack)
 	}
 	t := newFrameTable(s.Profile, stacks)
-	out := []StackMemory{}
+	out, notes = []StackMemory{}, []string{}
+	if sizes != nil {
+		notes = append(notes, sizes.Notes...)
+	}
 	for i := range s.Profile.StackMemory {
 		m := &s.Profile.StackMemory[i]
 		j := StackMemory{Thread: NewThread(s, m.Thread), Deepest: m.Deepest, DeepestAt: m.DeepestAt, Stack: m.Stack,
 			Frames: t.of(m.Stack), Growth: []StackGrowth{}}
-		j.FrameBytes, j.Unknown = newFrameBytes(s.Profile, m, sizes)
+		sum := sizes.Stack(s.Profile, m)
+		if sum.Conflict {
+			notes = append(notes, framesize.Note(j.Thread.Name))
+		}
+		j.FrameBytes, j.Unknown = newFrameBytes(s.Profile, m, sizes, sum.Conflict), sum.Unknown
 		if m.Touched > 0 {
 			j.Touched = &m.Touched
 		}
@@ -57,17 +65,16 @@ func newStackMemory(s *query.Source, sizes *framesize.Sizes) ([]StackMemory, []F
 		}
 		out = append(out, j)
 	}
-	return out, t.rows()
+	return out, t.rows(), notes
 }
 
-// newFrameBytes returns the sizes of the frames of a thread's deepest stack, and what they leave of it.
-func newFrameBytes(p *profile.Profile, m *profile.StackMemory, sizes *framesize.Sizes) ([]*uint64, uint64) {
-	sum := sizes.Stack(p, m)
+// newFrameBytes returns the sizes of the frames of a thread's deepest stack; with unknown, none is known.
+func newFrameBytes(p *profile.Profile, m *profile.StackMemory, sizes *framesize.Sizes, unknown bool) []*uint64 {
 	list := []*uint64{}
 	p.PCs(m.Stack, func(pc uint32) bool {
 		size := sizes.Of(pc)
 		for _, f := range p.PCFrames(pc) {
-			if f.Inlined || size == 0 || sum.Conflict {
+			if f.Inlined || size == 0 || unknown {
 				list = append(list, nil)
 			} else {
 				list = append(list, &size)
@@ -75,21 +82,6 @@ func newFrameBytes(p *profile.Profile, m *profile.StackMemory, sizes *framesize.
 		}
 		return true
 	})
-	return list, sum.Unknown
-}
-
-// newFrameNotes returns why sizes of frames are not known, as sentences.
-func newFrameNotes(s *query.Source, sizes *framesize.Sizes) []string {
-	list := []string{}
-	if sizes == nil {
-		return list
-	}
-	list = append(list, sizes.Notes...)
-	for i := range s.Profile.StackMemory {
-		if m := &s.Profile.StackMemory[i]; sizes.Stack(s.Profile, m).Conflict {
-			list = append(list, framesize.Note(NewThread(s, m.Thread).Name))
-		}
-	}
 	return list
 }
 

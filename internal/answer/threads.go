@@ -49,8 +49,7 @@ func NewThreads(s *query.Source, t *query.ThreadTables, sizes *framesize.Sizes, 
 	}
 	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, Freed: []Freed{},
 		Counts: newCounts(s.Profile.Counts)}
-	j.StackMemory, j.Frames = newStackMemory(s, sizes)
-	j.FrameNotes = newFrameNotes(s, sizes)
+	j.StackMemory, j.Frames, j.FrameNotes = newStackMemory(s, sizes)
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
 	for i := range j.Rows {
