@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/elfx":              {},
 	"internal/debuginfod":        {},
 	"internal/dwarfx":            {"elfx"},
+	"internal/cfi":               {},
 	"internal/spill":             {"wire"},
 	"internal/spool":             {"private", "wire", "event", "clock"},
 	"internal/spool/spooltest":   {"wire", "spool", "clock"},
@@ -49,7 +50,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/cachedir":  {},
 	"internal/namecache": {"cachedir", "event"},
-	"internal/symbolize": {"event", "elfx", "dwarfx", "namecache"},
+	"internal/symbolize": {"event", "cfi", "elfx", "dwarfx", "namecache"},
 	"internal/record": {
 		"clock", "control", "wire", "spill", "spool", "event", "ledger", "tally", "recording", "namecache",
 		"private", "record/journal", "record/names", "record/notes", "record/order", "record/output", "record/pairs",
@@ -153,6 +154,7 @@ var mayImport = map[string][]string{
 	"internal/funcname":          {"escape"},
 	"internal/flagfile":          {"spelling"},
 	"internal/annotate":          {"event", "query", "source", "spelling", "symbolize"},
+	"internal/framesize":         {"event", "profile", "query", "symbolize"},
 	"internal/question":          {"event", "glob", "humanize", "timeref", "query", "recording", "spelling"},
 	"internal/reply": {
 		"answer", "control", "export", "export/pprof", "humanize", "outfile", "profile", "query", "question", "view",
@@ -173,11 +175,12 @@ var mayImport = map[string][]string{
 	"internal/columns": {},
 	"internal/answer": {
 		"export/table", "replay", "sqltool",
-		"annotate", "check", "columns", "diff", "event", "insight", "timeref", "profile", "query", "tally", "run",
+		"annotate", "check", "columns", "diff", "event", "framesize", "insight", "timeref", "profile", "query", "tally",
+		"run",
 	},
 	"internal/api": {
 		"export", "sqltool",
-		"annotate", "answer", "columns", "diff", "event", "humanize", "input", "insight", "lru", "notes", "owncode",
+		"annotate", "answer", "columns", "diff", "event", "framesize", "humanize", "input", "insight", "lru", "notes", "owncode",
 		"profile", "query", "question", "recording", "recording/atlas", "run", "source", "spelling",
 	},
 	"internal/api/apitest":         {"event", "merge", "profile/profiletest", "recording"},
@@ -186,7 +189,7 @@ var mayImport = map[string][]string{
 	"internal/view": {
 		"export/table", "replay", "sqltool",
 		"escape", "event", "timeref", "tally", "recording", "profile", "query", "check", "diff", "annotate",
-		"answer", "control", "humanize", "insight", "verify", "funcname", "namesource", "owncode",
+		"answer", "control", "framesize", "humanize", "insight", "verify", "funcname", "namesource", "owncode",
 		"recording/repair", "run",
 	},
 	"internal/verify":  {"event", "tally", "recording", "recording/timetravel"},
@@ -202,7 +205,7 @@ var mayImport = map[string][]string{
 		"push/parca", "push/pyroscope", "import", "scrub", "escape", "annotate", "answer", "gate", "summary",
 		"monitor", "question", "reply", "input", "outfile", "spelling", "humanize", "record/symbols", "livelog",
 		"flagfile", "recording/repair", "namesource", "owncode", "run", "sqltool", "cachedir", "recording/atlas", "api",
-		"browser", "serve", "../ui", "licenses", "insight", "heapfilm",
+		"browser", "serve", "../ui", "licenses", "insight", "heapfilm", "framesize",
 	},
 	"tests/browser":           {"serve", "../tests/kit", "../tests/need", "../tests/programs"},
 	"tests/programs":          {"event", "recording", "../tests/count"},

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/framesize"
 	"github.com/heaptap/heaptap/internal/query"
 	"github.com/heaptap/heaptap/internal/view"
 )
 
 func newThreadsCommand() *cobra.Command {
-	parts, known := view.ThreadParts, append([]string{view.ThreadsTotals}, view.ThreadParts...)
+	parts, known := view.ThreadParts, append([]string{view.ThreadsTotals, view.ThreadsFrames}, view.ThreadParts...)
 	cmd := &cobra.Command{
 		Args:  oneRun,
 		Use:   "threads [flags] [RUN]",
@@ -24,13 +25,19 @@ at the end of the range and was at most at any moment, and how deep its call sta
 by the function that was called; and which threads freed what other threads had allocated.
 
 The parts totals (threads, without the peaks and depths) and matrix of a whole run come from its
-statistics, at once: threads --show totals,matrix. Of more than 64 threads, some are summed there.`,
+statistics, at once: threads --show totals,matrix. Of more than 64 threads, some are summed there.
+
+The part frames has the call stack of each thread at which its stack was deepest, and how much of the
+stack each frame takes. That is read from the programs and libraries as they were recorded, which must
+still be here; of frames with a frame pointer, it is unknown.`,
 		Example: `  heaptap threads server.4711.htap
   heaptap threads --show totals,matrix server.4711.htap
+  heaptap threads --show frames server.4711.htap
   heaptap threads --focus cache --from 50% server.4711.htap`,
 	}
 	q := newQuestion(cmd, 20)
-	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`; also "+view.ThreadsTotals)
+	cmd.Flags().StringSliceVar(&parts, "show", parts, "print these `PARTS`; also "+view.ThreadsTotals+", "+
+		view.ThreadsFrames)
 	complete(cmd, "show", known)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		for _, p := range parts {
@@ -46,9 +53,13 @@ statistics, at once: threads --show totals,matrix. Of more than 64 threads, some
 				return err
 			}
 			if q.json {
-				return answer.Write(w, answer.NewThreads(s, t, o.Page))
+				return answer.Write(w, answer.NewThreads(s, t, framesize.Find(cmd.Context(), s), o.Page))
 			}
-			return view.Threads(w, s, t, parts, o)
+			var sizes *framesize.Sizes
+			if slices.Contains(parts, view.ThreadsFrames) {
+				sizes = framesize.Find(cmd.Context(), s)
+			}
+			return view.Threads(w, s, t, sizes, parts, o)
 		})
 	}
 	return cmd

@@ -34,7 +34,7 @@ func answers(t *testing.T, s *query.Source) map[string]any {
 		"rise.json":      NewRise(s, a.Rise),
 		"insights.json":  NewInsights(s, []insight.Finding{standsOut(s.Profile)}),
 		"hist.json":      NewHist(s, a.Hist, query.HeatKinds, Page{}),
-		"threads.json":   NewThreads(s, a.Threads, Page{}),
+		"threads.json":   NewThreads(s, a.Threads, nil, Page{}),
 		"leaks.json":     NewLeaks(s, a.Leaks, Page{}),
 		"memory.json":    NewMemory(&memory, memory.LargestResident()),
 	}

@@ -1,6 +1,9 @@
 package answer
 
-import "github.com/heaptap/heaptap/internal/query"
+import (
+	"github.com/heaptap/heaptap/internal/framesize"
+	"github.com/heaptap/heaptap/internal/query"
+)
 
 // mostCrossed is how many threads have cells of their own, on each side.
 const mostCrossed = 64
@@ -30,11 +33,12 @@ type Threads struct {
 	Calls       []Row         `json:"calls"`
 	Matrix      []Crossing    `json:"matrix"`
 	StackMemory []StackMemory `json:"stack_memory"`
+	FrameNotes  []string      `json:"frame_notes"` // why sizes of frames are not known, as sentences
 	Counts      []CallCount   `json:"counts,omitempty"`
 }
 
-// NewThreads makes the answer.
-func NewThreads(s *query.Source, t *query.ThreadTables, page Page) *Threads {
+// NewThreads makes the answer. sizes are those of the frames of the deepest stacks; nil: none is known.
+func NewThreads(s *query.Source, t *query.ThreadTables, sizes *framesize.Sizes, page Page) *Threads {
 	rows := func(table *query.Table) ([]Row, int) {
 		list, more := Cut(page, table.Rows)
 		out := []Row{}
@@ -45,7 +49,7 @@ func NewThreads(s *query.Source, t *query.ThreadTables, page Page) *Threads {
 	}
 	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, Freed: []Freed{},
 		Counts: newCounts(s.Profile.Counts)}
-	j.StackMemory, j.Frames = newStackMemory(s)
+	j.StackMemory, j.Frames, j.FrameNotes = newStackMemory(s, sizes)
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
 	for i := range j.Rows {

@@ -13,6 +13,7 @@ import (
 	"github.com/heaptap/heaptap/internal/annotate"
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
+	"github.com/heaptap/heaptap/internal/framesize"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/insight"
 	"github.com/heaptap/heaptap/internal/query"
@@ -147,7 +148,7 @@ var Questions = []Question{
 			if err != nil {
 				return nil, err
 			}
-			return answer.NewThreads(c.s, t, c.Page), nil
+			return answer.NewThreads(c.s, t, framesize.Find(ctx, c.s), c.Page), nil
 		}},
 	{Name: "leaks", Text: "what was never freed, and what keeps growing", Command: "leaks",
 		Parameters: with(filters, "runtime", "skip", "limit"), Answers: answers[answer.Leaks](),

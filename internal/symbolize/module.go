@@ -193,20 +193,11 @@ func frames(names *demangler, lines []dwarfx.Frame, symbol elfx.Symbol, plt stri
 	return nil
 }
 
-// open opens the module's file and its separate debug file, if they exist or Fetch finds them. Each is of the build
-// that was loaded, or nil.
-func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
-	m := j.module
-	if strings.HasPrefix(m.Path, "[vdso]") || strings.HasPrefix(m.Path, "linux-vdso") ||
-		strings.HasPrefix(m.Path, "linux-gate") {
-		v, err := elfx.VDSO()
-		if err == nil && bytes.Equal(v.BuildID(), m.BuildID) {
-			return v, nil
-		}
-		return nil, nil
-	}
+// loaded opens the file that a module was loaded from: the one at path. If it cannot be used, f is nil and why says why
+// not; it is empty if there is no file to look for.
+func (s *Symbolizer) loaded(m event.Module) (f *elfx.File, path, why string) {
 	if m.Path == "" {
-		return nil, nil
+		return nil, "", ""
 	}
 	path, err := m.Path, error(nil)
 	if s.o.Root != "" {
@@ -220,17 +211,45 @@ func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	}
 	switch {
 	case err != nil:
-		j.note("%s: no names: %s", m.Path, reason(err, path))
+		return nil, path, reason(err, path)
 	case len(m.BuildID) > 0 && !bytes.Equal(f.BuildID(), m.BuildID):
-		j.note("%s: no names: the file has been replaced since it was loaded (its build id is %s, that of the "+
-			"loaded one was %x)",
-			m.Path, id(f.BuildID()), m.BuildID)
-		f.Close()
-		f = nil
+		why = fmt.Sprintf("the file has been replaced since it was loaded (its build id is %s, that of the loaded one "+
+			"was %x)", id(f.BuildID()), m.BuildID)
 	case !f.Little():
-		j.note("%s: no names: big-endian files are not supported", m.Path)
-		f.Close()
+		why = "big-endian files are not supported"
+	default:
+		return f, path, ""
+	}
+	f.Close()
+	return nil, path, why
+}
+
+// vdso opens the kernel's module if m is one. f is nil if it is not the one of this kernel.
+func vdso(m event.Module) (f *elfx.File, ok bool) {
+	if !strings.HasPrefix(m.Path, "[vdso]") && !strings.HasPrefix(m.Path, "linux-vdso") &&
+		!strings.HasPrefix(m.Path, "linux-gate") {
+		return nil, false
+	}
+	f, err := elfx.VDSO()
+	if err != nil || !bytes.Equal(f.BuildID(), m.BuildID) {
+		return nil, true
+	}
+	return f, true
+}
+
+// open opens the module's file and its separate debug file, if they exist or Fetch finds them. Each is of the build
+// that was loaded, or nil.
+func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
+	m := j.module
+	if v, ok := vdso(m); ok {
+		return v, nil
+	}
+	f, path, why := s.loaded(m)
+	if path == "" {
 		return nil, nil
+	}
+	if why != "" {
+		j.note("%s: no names: %s", m.Path, why)
 	}
 	if f != nil && f.HasDWARF() && f.HasSymtab() {
 		return f, nil
@@ -249,12 +268,12 @@ func (s *Symbolizer) open(ctx context.Context, j *job) (f, debug *elfx.File) {
 	for _, n := range notes {
 		j.note("%s", n)
 	}
-	if debug != nil && f == nil && len(j.notes) > 0 {
-		j.notes = nil // the debug file has everything
-	}
 	if debug != nil && !debug.Little() {
 		debug.Close()
 		debug = nil
+	}
+	if debug != nil && f == nil && len(j.notes) > 0 {
+		j.notes = nil // the debug file has everything
 	}
 	return f, debug
 }

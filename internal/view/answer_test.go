@@ -30,7 +30,7 @@ func answers(t *testing.T, s *query.Source) map[string]func(w io.Writer, o Query
 			return Hist(w, s, a.Hist, []string{HeatPart(query.HeatTime), HeatPart(query.HeatLifetime),
 				HeatPart(query.HeatReallocs)}, o)
 		},
-		"threads.txt": func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, ThreadParts, o) },
+		"threads.txt": func(w io.Writer, o QueryOptions) error { return Threads(w, s, a.Threads, nil, ThreadParts, o) },
 		"leaks.txt":   func(w io.Writer, o QueryOptions) error { return Leaks(w, s, a.Leaks, o) },
 		"suggestions.supp": func(w io.Writer, _ QueryOptions) error {
 			return Suggestions(w, s, a.Leaks.Suggestions(s, false))

@@ -48,7 +48,7 @@ func TestSampledPages(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return Threads(b, s, a, ThreadParts, QueryOptions{})
+			return Threads(b, s, a, nil, ThreadParts, QueryOptions{})
 		},
 	}
 	for name, page := range pages {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/answer"
+	"github.com/heaptap/heaptap/internal/framesize"
 	"github.com/heaptap/heaptap/internal/funcname"
 	"github.com/heaptap/heaptap/internal/humanize"
 	"github.com/heaptap/heaptap/internal/query"
@@ -19,13 +20,17 @@ const (
 	ThreadsMatrix = "matrix"
 	ThreadsTime   = "time"
 	ThreadsStacks = "stacks"
+	ThreadsFrames = "frames" // of the deepest stacks
 )
 
-// ThreadParts are all parts but the totals, which are in the first one, in the order of the output.
+// ThreadParts are the parts that are shown by default, in the order of the output: not the totals, which are in the
+// first one, nor the frames, which are many.
 var ThreadParts = []string{ThreadsAll, ThreadsCalls, ThreadsMatrix, ThreadsTime, ThreadsStacks}
 
-// Threads writes what each thread allocated, which threads freed it, and which functions were called: these parts.
-func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, parts []string, o QueryOptions) error {
+// Threads writes what each thread allocated, which threads freed it, and which functions were called: these parts. Only
+// ThreadsFrames needs sizes.
+func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, sizes *framesize.Sizes, parts []string,
+	o QueryOptions) error {
 	a := newAnswer(w, s, o)
 	a.answerHeading(&t.Threads.Answer)
 	if len(t.Threads.Rows) == 0 {
@@ -67,6 +72,9 @@ func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, parts []string
 		case part == ThreadsStacks && len(a.p.StackMemory) > 0:
 			section("")
 			a.stackMemory()
+		case part == ThreadsFrames && len(a.p.StackMemory) > 0:
+			section("")
+			a.stackFrames(sizes)
 		}
 	}
 	return a.Flush()

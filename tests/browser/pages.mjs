@@ -102,6 +102,8 @@ function look() {
     warnings: all(".warnings li").map(text),
     count: document.querySelector("main .count")?.title ?? "",
     figures, most, rows, lines, bars, cells,
+    stack: all(".frames.sized .bytes").map(hint),
+    rest: hint(document.querySelector(".stacks .rest") ?? document.createElement("p")),
     result: all(".sql-page tbody td").map(text),
     wide: document.documentElement.scrollWidth - innerWidth,
   };

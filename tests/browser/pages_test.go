@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -83,7 +84,9 @@ type view struct {
 		Numbers  []string
 	}
 	Cells  []struct{ Of, Cell string } // the current cell of each heat map
-	Result []string                    // the cells of a result of SQL
+	Stack  []string                    // what the frames of the deepest stack take, and what they leave
+	Rest   string
+	Result []string // the cells of a result of SQL
 	Wide   int
 	Spoken []spoken
 	Walk   []string
@@ -316,6 +319,8 @@ type answer struct {
 	Events       []float64 // before each moment of generations
 	Peak, Leaked struct{ Bytes, Blocks float64 }
 
+	StackMemory []stackMemory `json:"stack_memory"`
+
 	// Of blocks and threads.
 	AtNS   float64 `json:"at_ns"`
 	Blocks []struct {
@@ -369,6 +374,12 @@ func (c commands) run(t *testing.T, line string) (a answer) {
 		t.Fatalf("%s: %v\n%s%.2000s", line, err, problems.String(), out)
 	}
 	return a
+}
+
+// stackMemory is the deepest stack of a thread.
+type stackMemory struct {
+	Deepest float64 `json:"deepest_bytes"`
+	Unknown float64 `json:"unknown_bytes"` // what the known frames leave of it
 }
 
 // exact reads a number as hints have it: 9,980,024 bytes.
@@ -808,6 +819,25 @@ func checkThreads(t *testing.T, c commands, v view) {
 			}
 		}
 	}
+	if len(a.StackMemory) == 0 {
+		return
+	}
+	// What the page says of the frames of the deepest stack is all of that.
+	m := slices.MaxFunc(a.StackMemory, func(x, y stackMemory) int { return cmp.Compare(x.Deepest, y.Deepest) })
+	known := 0.0
+	for _, text := range v.Stack {
+		switch {
+		case strings.Contains(text, "byte"):
+			known += exact(t, text)
+		case !strings.Contains(text, "unknown size") && text != "part of the next one":
+			t.Errorf("a frame takes %q", text)
+		}
+	}
+	if c.name == "server" && known == 0 {
+		t.Errorf("frames take %q", v.Stack)
+	}
+	kit.Same(t, "what frames leave", exact(t, v.Rest), m.Unknown)
+	kit.Same(t, "the deepest stack", known+exact(t, v.Rest), m.Deepest)
 }
 
 func checkBlocks(t *testing.T, c commands, v view) {

@@ -550,6 +550,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "files",
   "flags",
   "folder",
+  "frame_notes",
   "function",
   "host",
   "install",
@@ -2212,6 +2213,8 @@ export interface StackMemoryColumns {
   deepest_ns: Numbers;
   stack: Numbers;
   frames: PathColumn;
+  frame_bytes: Lists<Numbers>;
+  unknown_bytes: Numbers;
   touched_bytes: Numbers;
   size_bytes: Numbers;
   growth: Lists<StackGrowthColumns>;
@@ -2393,6 +2396,7 @@ export interface Threads {
   calls: RowColumns;
   matrix: CrossingColumns;
   stack_memory: StackMemoryColumns;
+  frame_notes: string[];
   counts?: CallCountColumns;
 }
 

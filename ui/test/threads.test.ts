@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Biography, BlockColumns, ThreadColumns } from "../src/api.ts";
-import { PathColumn, Paths, Texts } from "../src/columns.ts";
+import { Lists, PathColumn, Paths, Texts } from "../src/columns.ts";
 import { BlockList, blockOrderOf, lifeOf, threadText } from "../src/model/blocks.ts";
-import { heatOf, stepPath, type Side } from "../src/model/threads.ts";
+import { sumOfFrames } from "../src/model/frame-sizes.ts";
+import { heatOf, stacksOf, stepPath, type Side } from "../src/model/threads.ts";
 
 const texts = (list: string[]) => new Texts(Int32Array.from(list, (_, i) => i), list);
 
@@ -96,6 +97,27 @@ const frames = {
   line: Float64Array.of(3, 9), module: texts(["app", "app"]), inlined: Uint8Array.of(0, 0),
   address: texts(["0x1", "0x2"]), offset: texts(["0x1", "0x2"]),
 };
+
+test("what frames take of the deepest stacks: known, not known, and inlined into the next one", () => {
+  const memory = {
+    rows: 2, thread: threads([0, 1]), deepest_bytes: Float64Array.of(100, 500), deepest_ns: Float64Array.of(1, 2),
+    stack: Float64Array.of(2, 2), frames: new PathColumn(Int32Array.of(1, 2), paths),
+    frame_bytes: new Lists(Int32Array.of(1, 3), Float64Array.of(NaN, NaN, 48)),
+    unknown_bytes: Float64Array.of(100, 452), touched_bytes: Float64Array.of(NaN, 600),
+    size_bytes: Float64Array.of(NaN, 8000), growth: undefined,
+  };
+  const stacksIn = (inlined: Uint8Array) =>
+    stacksOf({ stack_memory: memory, frames: { ...frames, inlined } } as unknown as Parameters<typeof stacksOf>[0]);
+  const [first, second] = stacksIn(Uint8Array.of(0, 0));
+  assert.deepEqual(first?.frames.map(({ name }) => name), ["load", "main"]);
+  assert.deepEqual([...(first?.frameBytes ?? [])], [NaN, 48]);
+  assert.equal(first?.unknown, 452);
+  assert.deepEqual([...(second?.frameBytes ?? [])], [NaN]);
+  assert.deepEqual(sumOfFrames(first?.frameBytes ?? new Float64Array(), 0, 2), { known: 48, unknown: 1 });
+  const [inlined] = stacksIn(Uint8Array.of(1, 0));
+  assert.deepEqual([...(inlined?.frameBytes ?? [])], [0, 48]);
+  assert.deepEqual(sumOfFrames(inlined?.frameBytes ?? new Float64Array(), 0, 2), { known: 48, unknown: 0 });
+});
 
 function blocks(rows: readonly { number: number; size: number; born: number; stack: number }[]): BlockColumns {
   return {

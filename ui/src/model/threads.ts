@@ -43,6 +43,10 @@ export interface StackDepth {
   size: number;
   /** Leaf first. */
   frames: readonly Frame[];
+  /** How much of the stack each of the frames takes. 0: it is inlined into the next one; NaN: not known. */
+  frameBytes: Float64Array;
+  /** What these leave of the deepest. */
+  unknown: number;
 }
 
 export interface ThreadAnswer {
@@ -52,6 +56,8 @@ export interface ThreadAnswer {
   calls: readonly CallRow[];
   heat: Heat;
   stacks: readonly StackDepth[];
+  /** Why sizes of frames are not known. */
+  frameNotes: readonly string[];
   /** The length of the range. */
   spanNs: number;
   total: Readonly<Record<string, number>>;
@@ -98,7 +104,7 @@ export function threadsOf(answer: Threads): ThreadAnswer {
   }
   return {
     rows: list, others: more, heat, calls: callsOf(answer), stacks: stacksOf(answer),
-    spanNs: range.span_ns, total: whole, missing: answer.missing,
+    frameNotes: answer.frame_notes, spanNs: range.span_ns, total: whole, missing: answer.missing,
   };
 }
 
@@ -137,7 +143,8 @@ export function countsOf({ counts }: Threads): CountRow[] {
 }
 
 /** The stacks of the threads, deepest first. */
-function stacksOf({ stack_memory: memory, frames }: Threads): StackDepth[] {
+export function stacksOf(answer: Pick<Threads, "stack_memory" | "frames">): StackDepth[] {
+  const { stack_memory: memory, frames } = answer;
   const stacks = new StackGroups(memory.frames, frames);
   const list = Array.from({ length: memory.rows }, (_, i): StackDepth => ({
     thread: threadAt(memory.thread, i),
@@ -146,8 +153,20 @@ function stacksOf({ stack_memory: memory, frames }: Threads): StackDepth[] {
     touched: memory.touched_bytes[i] ?? NaN,
     size: memory.size_bytes[i] ?? NaN,
     frames: stacks.at(i).stack,
+    frameBytes: frameBytesOf(answer, i),
+    unknown: memory.unknown_bytes[i] ?? NaN,
   }));
   return list.sort((a, b) => b.deepest - a.deepest);
+}
+
+function frameBytesOf(answer: Pick<Threads, "stack_memory" | "frames">, row: number): Float64Array {
+  const { stack_memory: memory, frames } = answer;
+  const { frame_bytes: lists } = memory;
+  const bytes = lists.of.slice(lists.start(row), lists.end(row));
+  memory.frames.frames(row).forEach((frame, i) => {
+    if (frames?.inlined[frame] === 1) bytes[i] = 0;
+  });
+  return bytes;
 }
 
 /** A row or a column of the table of who freed what. */

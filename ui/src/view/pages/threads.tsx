@@ -5,6 +5,7 @@ import { useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
 import { threadText, type ThreadName } from "../../model/blocks.ts";
 import { filtersOf } from "../../model/filters.ts";
+import { sumOfFrames } from "../../model/frame-sizes.ts";
 import { count, exactSize, percent, plural, shortCount, size } from "../../model/format.ts";
 import { visible } from "../../model/names.ts";
 import { formatPlace, type Place } from "../../model/place.ts";
@@ -165,7 +166,7 @@ function Sections({ app, answer }: { app: App; answer: ThreadAnswer }) {
       <ThreadTable app={app} answer={answer} choose={(index) => (chosen.value = index)} />
       {answer.heat.allocated.length > 0 && <HeatTable app={app} heat={answer.heat} />}
       <Calls answer={answer} />
-      <Stacks app={app} stacks={answer.stacks} chosen={chosen.value} choose={(index) => (chosen.value = index)} />
+      <Stacks app={app} answer={answer} chosen={chosen.value} choose={(index) => (chosen.value = index)} />
     </div>
   );
 }
@@ -498,11 +499,12 @@ function Calls({ answer }: { answer: ThreadAnswer }) {
 /** The memory of the threads' stacks: how they grew, and the deepest with its frames. */
 function Stacks(props: {
   app: App;
-  stacks: readonly StackDepth[];
+  answer: ThreadAnswer;
   chosen: number | undefined;
   choose: (index: number) => void;
 }) {
-  const { app, stacks, chosen, choose } = props;
+  const { app, answer, chosen, choose } = props;
+  const { stacks, frameNotes } = answer;
   const part = usePart<StackCurves>(app, "threads-stacks", ({ recording, place }) => {
     if (!hasEvents(app)) return undefined;
     const { from, to, thread } = filtersOf(place);
@@ -553,14 +555,15 @@ function Stacks(props: {
       {curves && curves.more > 0 && (
         <p class="quiet">and {plural(curves.more, "thread")} more, which are not as deep</p>
       )}
-      <Deepest app={app} stack={shown} />
+      <Deepest app={app} stack={shown} notes={frameNotes} />
     </section>
   );
 }
 
-/** The stack of a thread at its deepest. */
-function Deepest({ app, stack }: { app: App; stack: StackDepth }) {
-  const { thread, deepest, atNs, touched, size: most, frames } = stack;
+/** The stack of a thread at its deepest, and what each frame takes of it. */
+function Deepest({ app, stack, notes }: { app: App; stack: StackDepth; notes: readonly string[] }) {
+  const { thread, deepest, atNs, touched, size: most, frames, frameBytes, unknown } = stack;
+  const { unknown: left } = sumOfFrames(frameBytes, 0, frameBytes.length);
   return (
     <>
       <h3>
@@ -585,7 +588,20 @@ function Deepest({ app, stack }: { app: App; stack: StackDepth }) {
           </>
         )}
       </p>
-      <FrameList app={app} stack={frames} label="the stack at its deepest" />
+      <FrameList app={app} stack={frames} bytes={frameBytes} label="the stack at its deepest" />
+      {!Number.isNaN(unknown) && frames.length > 0 && (
+        <p class="quiet rest">
+          <span title={exactSize(unknown)}>{size(unknown)}</span>{" "}
+          {left > 0
+            ? `of ${plural(left, "frame")} of unknown size, and above the outermost one`
+            : "above the outermost frame"}
+        </p>
+      )}
+      {notes.map((note, i) => (
+        <p key={i} class="quiet">
+          <bdi>{visible(note)}</bdi>
+        </p>
+      ))}
     </>
   );
 }
