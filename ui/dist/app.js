@@ -1,1 +1,1 @@
-import"./chunk-TONIC5AM.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-MVSRQ5HD.js";import"./chunk-VIX3UXXX.js";

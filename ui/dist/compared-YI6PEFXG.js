@@ -1,1 +1,0 @@
-import{a}from"./chunk-OYGKPVSE.js";import"./chunk-K7GAN6AY.js";import"./chunk-RFEJNVYA.js";import"./chunk-Y5IUOIRS.js";import"./chunk-XJ4PZ3YE.js";import"./chunk-RHM2PYWJ.js";import"./chunk-XZUW6BOA.js";import"./chunk-JMTLYT5R.js";import"./chunk-TONIC5AM.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

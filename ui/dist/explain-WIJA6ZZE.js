@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-R6GSCUIX.js";import"./chunk-3WMZMIXD.js";import"./chunk-RFEJNVYA.js";import"./chunk-JMTLYT5R.js";import"./chunk-TONIC5AM.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
