@@ -1,1 +1,1 @@
-import"./chunk-MVSRQ5HD.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-SVXCSGAV.js";import"./chunk-VIX3UXXX.js";

@@ -125,8 +125,9 @@ export function staticOf({ variables: v, more, unchanged, total, sections }: Sta
   const column = (key: string, title: string, hint: string, values: Float64Array): Numbered => {
     return { key, title, hint, unit: "bytes", values };
   };
-  const parts = Array.from({ length: sections.rows }, (_, i) => [sections.name.at(i), sections.change[i] ?? 0] as const);
-  const changed = parts.filter(([, change]) => change !== 0).map(([name, change]) => `${name} ${changeText(change)}`);
+  const changed = Array.from(sections.change, (change, i) => [change, sections.name.at(i)] as const)
+    .filter(([change]) => change !== 0)
+    .map(([change, name]) => `${name} ${changeText(change)}`);
   const of = changed.length > 0 ? `: ${changed.join(", ")}` : "";
   return {
     columns: [

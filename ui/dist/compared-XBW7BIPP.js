@@ -1,1 +1,0 @@
-import{a}from"./chunk-ZRX5533V.js";import"./chunk-W6Q4V5FX.js";import"./chunk-COXVTJN6.js";import"./chunk-Y5IUOIRS.js";import"./chunk-6OV2KVCY.js";import"./chunk-FMEEI4XE.js";import"./chunk-OE2FT3XM.js";import"./chunk-JMTLYT5R.js";import"./chunk-MVSRQ5HD.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

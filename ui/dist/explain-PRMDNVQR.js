@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-QUYHRVZE.js";import"./chunk-3UBGBMGY.js";import"./chunk-COXVTJN6.js";import"./chunk-JMTLYT5R.js";import"./chunk-MVSRQ5HD.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
