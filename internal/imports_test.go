@@ -180,8 +180,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/api": {
 		"export", "sqltool",
-		"annotate", "answer", "columns", "diff", "event", "framesize", "humanize", "input", "insight", "lru", "notes", "owncode",
-		"profile", "query", "question", "recording", "recording/atlas", "run", "source", "spelling",
+		"annotate", "answer", "columns", "diff", "event", "framesize", "humanize", "input", "insight", "lru", "notes",
+		"owncode", "profile", "query", "question", "recording", "recording/atlas", "run", "source", "spelling",
 	},
 	"internal/api/apitest":         {"event", "merge", "profile/profiletest", "recording"},
 	"internal/columns/columnstest": {},

@@ -82,9 +82,13 @@ func TestForged(t *testing.T) {
 		build func(a *asm)
 		want  string
 	}{
-		"length":       {func(a *asm) { a.u32(100) }, "truncated"},
-		"no common":    {func(a *asm) { a.fde(1000, 0, 0x1000, 0x10) }, "no common entry"},
-		"not common":   {func(a *asm) { c := a.cie(usual...); a.fde(c, 1, 1); a.fde(len(a.b)-17, 0x1000, 1) }, "is not one"},
+		"length":    {func(a *asm) { a.u32(100) }, "truncated"},
+		"no common": {func(a *asm) { a.fde(1000, 0, 0x1000, 0x10) }, "no common entry"},
+		"not common": {func(a *asm) {
+			c := a.cie(usual...)
+			a.fde(c, 1, 1)
+			a.fde(len(a.b)-17, 0x1000, 1)
+		}, "is not one"},
 		"version":      {func(a *asm) { c := a.cie(); a.b[c+8] = 9; a.fde(c, 0x1000, 1) }, "unknown version 9"},
 		"augmentation": {func(a *asm) { c := a.cie(); a.b[c+9] = 'x'; a.fde(c, 0x1000, 1) }, "unknown augmentation"},
 		"endless": {func(a *asm) {
@@ -113,7 +117,8 @@ func TestForged(t *testing.T) {
 	var a asm
 	c := a.cie(usual...)
 	a.fde(c, 0x1000, 1, 0x3f).fde(c, 0x2000, 1)
-	if rules, err := Find(Section{Data: a.b}, []uint64{0x1000, 0x2000}); err == nil || rules[0].Known || !rules[1].Known {
+	rules, err := Find(Section{Data: a.b}, []uint64{0x1000, 0x2000})
+	if err == nil || rules[0].Known || !rules[1].Known {
 		t.Errorf("%+v, %v", rules, err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Static is the difference between the static and thread-local variables of two recordings. Variables are the same if
-// their files and their own names are, and so are the names of the source files that define them, without folders. Files are paired as for call
-// stacks.
+// their files and their own names are, and so are the names of the source files that define them, without folders.
+// Files are paired as for call stacks.
 type Static struct {
 	Before, After *query.Globals
 	Rows          []StaticRow // variables that recordings name; the largest change first, and unchanged ones last
