@@ -34,7 +34,7 @@ var extremeCommands = map[string][]string{
 	"diff": {"FILE FILE", "--json FILE FILE", "--by line FILE FILE", "--tree FILE FILE",
 		"--tree --up --unchanged --scale FILE FILE", "--unchanged --scale --fold FILE FILE", "FILE FILE -- FILE",
 		"--json FILE -- FILE FILE"},
-	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory FILE", "--stacks FILE",
+	"dump": {"FILE", "--json FILE", "--blocks --modules --threads --samples --stack-memory --pages FILE", "--stacks FILE",
 		"--events FILE", "--events --stacks --json FILE", "--events --from peak --to end FILE",
 		"--events --kind alloc,mark --focus . --limit 5 FILE", "--events --lifetime never FILE",
 		"--events --at 50% --before --limit 3 --json FILE"},

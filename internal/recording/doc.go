@@ -360,7 +360,8 @@
 //	4   these runs, ascending: varint start minus the end of the one before (before the first of each reading: 0),
 //	    varint length. Touching runs are one
 //
-// A reading that differs from nothing is the first one of its block. Areas of one reading do not overlap. Neither
+// A reading that differs from nothing is the first one of its block. Areas of one reading do not overlap, and its pages
+// are whole and lie within them. Neither
 // list has more than 524,288 entries.
 //
 // # Merged recordings

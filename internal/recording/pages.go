@@ -271,7 +271,7 @@ func (p *PageReadings) walk(from int, yield func(*event.PageReading) bool) {
 			switch {
 			case len(now.Areas) > MaxPageRanges || len(now.Resident) > MaxPageRanges:
 				err = errors.New("it has more areas or pages than any recording")
-			case c.time < was.Time || !apartAreas(now.Areas):
+			case c.time < was.Time || !possible(now):
 				err = errPages
 			case !yield(now):
 				return
@@ -285,12 +285,26 @@ func (p *PageReadings) walk(from int, yield func(*event.PageReading) bool) {
 	}
 }
 
-// apartAreas reports whether areas are disjoint. Those that differ between two readings may overlap; those of one do
-// not.
-func apartAreas(list []event.AddrRange) bool {
-	for i := 1; i < len(list); i++ {
-		if list[i].Start < list[i-1].End {
+// possible reports whether the areas of a reading are disjoint, though those that differ between two readings may
+// overlap, and whether all pages are whole and lie within areas.
+func possible(p *event.PageReading) bool {
+	areas := p.Areas
+	for i := 1; i < len(areas); i++ {
+		if areas[i].Start < areas[i-1].End {
 			return false
+		}
+	}
+	for _, r := range p.Resident {
+		if (r.Start|r.End)%p.PageSize != 0 {
+			return false
+		}
+		for at := r.Start; at < r.End; at = areas[0].End { // a run may go on in the next area
+			for len(areas) > 0 && areas[0].End <= at {
+				areas = areas[1:]
+			}
+			if len(areas) == 0 || areas[0].Start > at {
+				return false
+			}
 		}
 	}
 	return true
