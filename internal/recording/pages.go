@@ -224,27 +224,30 @@ func (p *PageReadings) Summary() (s PageSummary) {
 // those that only say what differs from these, are left out, and are part of the recording's damage.
 func (p *PageReadings) All(yield func(*event.PageReading) bool) { p.walk(0, yield) }
 
-// Near returns the reading that is nearest in time; nil if there is none. Of two, it is the earlier one.
-func (p *PageReadings) Near(time int64) (near *event.PageReading) {
-	i := sort.Search(len(p.blocks), func(i int) bool { return int64(p.blocks[i].head.begin) > time })
-	for i = max(i-1, 0); i > 0 && p.blocks[i].head.continues != 0; i-- {
-	}
-	p.walk(i, func(r *event.PageReading) bool {
-		if near != nil && r.Time-time >= time-near.Time {
-			return false
-		}
-		near = r
-		return r.Time < time
-	})
-	if near == nil && i > 0 { // what follows is damaged
-		for i--; i > 0 && p.blocks[i].head.continues != 0; i-- {
+// During returns the latest reading between two times, or at one of them. If there is none, it returns the one that is
+// nearest, of two the earlier one; nil if there are no readings.
+func (p *PageReadings) During(from, to int64) *event.PageReading {
+	i := sort.Search(len(p.blocks), func(i int) bool { return int64(p.blocks[i].head.begin) > to }) - 1
+	var before, after *event.PageReading
+	for ; before == nil && after == nil; i-- { // more than once if what follows is damaged
+		for i = max(i, 0); i > 0 && p.blocks[i].head.continues != 0; i-- {
 		}
 		p.walk(i, func(r *event.PageReading) bool {
-			near = r
+			if r.Time > to {
+				after = r
+				return false
+			}
+			before = r
 			return true
 		})
+		if i == 0 {
+			break
+		}
 	}
-	return near
+	if before == nil || after != nil && before.Time < from && after.Time-to < from-before.Time {
+		return after
+	}
+	return before
 }
 
 // walk is All from a block on that does not continue the one before it.

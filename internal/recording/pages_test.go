@@ -92,16 +92,21 @@ func TestPageReadings(t *testing.T) {
 	if got := r.PageReadings().Summary(); got != s {
 		t.Errorf("%+v, expected %+v", got, s)
 	}
-	distance := func(p *event.PageReading, at int64) int64 { return max(p.Time-at, at-p.Time) }
+	distance := func(p *event.PageReading, from, to int64) int64 { return max(from-p.Time, p.Time-to, 0) }
 	for at := int64(-500); at < want[299].Time+1000; at += 170 {
-		best := &want[0]
-		for i := range want {
-			if distance(&want[i], at) < distance(best, at) {
-				best = &want[i]
+		for _, to := range []int64{at, at + 1, at + 700} {
+			best := &want[0]
+			for i := range want {
+				p := &want[i]
+				in, same := at <= p.Time && p.Time <= to, p.Time == best.Time
+				if in || same || distance(p, at, to) < distance(best, at, to) {
+					best = p
+				}
 			}
-		}
-		if got := r.PageReadings().Near(at); got == nil || got.Time != best.Time {
-			t.Fatalf("near %d: %+v, expected that at %d", at, got, best.Time)
+			if got := r.PageReadings().During(at, to); got == nil || got.Time != best.Time ||
+				best.Time <= to && !reflect.DeepEqual(got, best) {
+				t.Fatalf("from %d to %d: %+v, expected that at %d", at, to, got, best.Time)
+			}
 		}
 	}
 }
@@ -169,7 +174,8 @@ func TestDamagedPages(t *testing.T) {
 	if len(r.Damage()) == 0 {
 		t.Error("the reader says nothing of the damage")
 	}
-	if got := r.PageReadings().Near(want[30].Time); got == nil || got.Time > want[64].Time {
+	if got := r.PageReadings().During(want[30].Time, want[30].Time); got == nil ||
+		got.Time > want[64].Time {
 		t.Errorf("near reading 30: %+v", got)
 	}
 }

@@ -32,8 +32,8 @@ func (a *Area) Size() uint64 { return a.End - a.Start }
 
 // The whole list of mappings is read while the resident set grows and when it has stopped growing, so that one reading
 // is near the peak, and now and then while the process does anything. The kernel walks all page tables for it and locks
-// the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth. Where pages are
-// read, too, it is a hundredth always.
+// the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth. Where
+// pages are read, too, it is a hundredth always.
 const (
 	areasDuty     = 100
 	areasInterval = 250 * time.Millisecond
