@@ -346,8 +346,8 @@
 //
 // Which pages of the process's private writable memory without a file were in memory, at moments of the run. A
 // reading is a list of areas (mappings that were looked at; nothing is known of other memory) and a list of runs of
-// pages within them. Each is stored as what differs from the reading before, every 64th as what differs from nothing. The
-// head:
+// pages within them. Each is stored as what differs from the reading before, every 64th as what differs from nothing.
+// The head:
 //
 //	readings in the block; number of the first one in the recording; 1 if that differs from the reading before it, 0 if
 //	from nothing; its time; time of the last minus that; ns of a processor's time that all took; bytes of a page
