@@ -71,8 +71,8 @@ enum plan_op {
 	OP_TIME, // -; wait until so many ns have passed: lower half, upper half
 	OP_BEGIN, // -; wait until all epochs before this one have ended; what comes now is measured
 	OP_POOL, // chunk of a pool, which is allocated when it is first needed; offset of a block in it, and its size
-	// number of runs of pages that are to be touched, instead of all, of the block that the next operation allocates;
-	// for each: its first page, counting from that of the block's first byte, and how many
+	// number of runs of pages that are to be touched, instead of all, of the block that the next operation
+	// allocates; for each: its first page, counting from that of the block's first byte, and how many
 	OP_TOUCH,
 	OPS,
 };

@@ -118,6 +118,7 @@ func TestPhysical(t *testing.T) {
 		absent, unknown, empty = absent+want.Absent, unknown+want.Unknown, empty+want.Empty
 	}
 	if absent == 0 || unknown == 0 || empty == 0 {
-		t.Errorf("%d bytes are not in memory, %d not known, %d pages empty: nothing was compared", absent, unknown, empty)
+		t.Errorf("%d bytes are not in memory, %d not known, %d pages empty: nothing was compared", absent, unknown,
+			empty)
 	}
 }
