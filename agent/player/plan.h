@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint8_t u8;
 
-#define PLAN_MAGIC 0x32304e414c505448ull // "HTPLAN02"
+#define PLAN_MAGIC 0x33304e414c505448ull // "HTPLAN03"
 
 struct plan_head {
 	u64 magic;
@@ -41,7 +41,7 @@ struct plan_thread {
 	u32 unused;
 };
 
-// A chunk of operations, each of one to five words.
+// A chunk of operations, each of one to five words, and those that say what is touched.
 #define PLAN_CHUNK 16384 // bytes, with the head
 
 struct plan_chunk {
@@ -50,7 +50,10 @@ struct plan_chunk {
 	u32 thread;
 };
 
-// The lower four bits of an operation's first word; the others are its argument, often a slot.
+// The lower five bits of an operation's first word; the others are its argument, often a slot.
+#define PLAN_OP_BITS 5
+#define PLAN_OP_MASK 31
+
 enum plan_op {
 	OP_FREE, // slot
 	OP_FREE_OF_OTHER, // slot; how often it was filled
@@ -60,7 +63,7 @@ enum plan_op {
 	OP_REALLOC_OF_OTHER, // slot; new slot, size, how often the old slot was filled
 	OP_ALIGNED, // slot; size, log2 of the alignment | function << 8
 	OP_WAIT_EMPTY, // slot: wait until its block was freed
-	OP_LARGE, // upper 28 bits of the size in the next operation
+	OP_LARGE, // upper 27 bits of the size in the next operation
 	OP_EPOCH, // -; the epoch that the thread leaves, and the one it enters (NO_EPOCH: none)
 	OP_TURN, // -; wait for this turn (the whole order is kept)
 	OP_PASS, // the next turn begins
@@ -68,11 +71,14 @@ enum plan_op {
 	OP_TIME, // -; wait until so many ns have passed: lower half, upper half
 	OP_BEGIN, // -; wait until all epochs before this one have ended; what comes now is measured
 	OP_POOL, // chunk of a pool, which is allocated when it is first needed; offset of a block in it, and its size
+	// number of runs of pages that are to be touched, instead of all, of the block that the next operation
+	// allocates; for each: its first page, counting from that of the block's first byte, and how many
+	OP_TOUCH,
 	OPS,
 };
 
 #define NO_EPOCH 0xffffffffu
-#define PLAN_SLOTS (1u << 28)
+#define PLAN_SLOTS (1u << 27)
 #define POOL_CHUNK (64u << 10) // bytes
 
 enum plan_function { FUNCTION_MEMALIGN, FUNCTION_ALIGNED_ALLOC, FUNCTION_POSIX_MEMALIGN };

@@ -46,7 +46,8 @@ __asm__(".symver pthread_attr_setstack, pthread_attr_setstack@GLIBC_2.2.5");
 #define FILLED (1ull << 48)
 
 enum mode { MODE_TIME, MODE_LATENCY, MODE_MEMORY, MODE_CALLS };
-enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
+// TOUCH_RECORDED touches all pages of a block, unless the plan says which.
+enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL, TOUCH_RECORDED };
 
 static int plan_file, statm_file, rollup_file;
 static struct plan_head head;
@@ -56,7 +57,7 @@ static u32 *epoch_threads, *epoch_left;
 static u64 *slots;
 static u8 **chunks; // of pools
 static u8 *classes; // latency: the size class of each slot's block
-static u64 *sizes; // when all pages are touched: how many bytes of each slot's block were
+static u64 *sizes; // when pages are touched, not only the first byte: how many bytes each slot's block has
 static struct result *result;
 static u64 room_for_samples;
 static enum mode mode;
@@ -313,8 +314,31 @@ INLINE void fill(u64 *slot, u64 e, void *p, u64 size)
 	__atomic_store_n(slot, ((e & ~(FILLED - 1)) + FILLED) | address, __ATOMIC_RELEASE);
 }
 
-INLINE void touch_block(void *p, u64 from, u64 size, enum touch how)
+// Runs of a block's pages, each of two words: the first page, counting from that of the first byte, and how many.
+struct runs {
+	const u32 *words; // null: all pages
+	u32 count;
+};
+
+static void touch_runs(u64 block, u64 size, struct runs runs)
 {
+	for (u32 i = 0; i < runs.count; i++) {
+		u64 at = (block & ~(page - 1)) + runs.words[2 * i] * page;
+		for (u32 n = runs.words[2 * i + 1]; n > 0 && at < block + size; n--, at += page)
+			*(volatile u8 *)(at < block ? block : at) = 1;
+	}
+}
+
+INLINE void touch_block(void *p, u64 from, u64 size, enum touch how, struct runs *runs)
+{
+	struct runs wanted = *runs;
+	runs->words = 0;
+	if (how == TOUCH_RECORDED && wanted.words) {
+		if (UNLIKELY(p == 0 && size))
+			returned_null(size);
+		touch_runs((u64)p, size, wanted);
+		return;
+	}
 	if (how == TOUCH_NONE || from >= size)
 		return;
 	volatile u8 *b = p;
@@ -398,12 +422,13 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 {
 	const u32 head_slots = head.slots;
 	u64 *const table = slots;
+	struct runs runs = {0, 0};
 	u64 large = 0, e, size, touched;
 	u32 s, to;
 	void *p;
 	while (w < end) {
-		u32 arg = *w >> 4;
-		switch (*w & 15) {
+		u32 arg = *w >> PLAN_OP_BITS;
+		switch (*w & PLAN_OP_MASK) {
 		case OP_FREE:
 			s = SLOT(arg);
 			e = table[s];
@@ -434,8 +459,8 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			TIMED(CALL_MALLOC, class_of(size), p = malloc(size));
 			if (timed)
 				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how);
-			if (how == TOUCH_ALL)
+			touch_block(p, 0, size, how, &runs);
+			if (how >= TOUCH_ALL)
 				sizes[s] = size;
 			fill(&table[s], e, p, size);
 			t->calls[CALL_MALLOC]++;
@@ -449,8 +474,8 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			large = 0;
 			if (timed)
 				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how);
-			if (how == TOUCH_ALL)
+			touch_block(p, 0, size, how, &runs);
+			if (how >= TOUCH_ALL)
 				sizes[s] = size;
 			fill(&table[s], e, p, size);
 			t->calls[CALL_CALLOC]++;
@@ -463,18 +488,18 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			size = w[2] | large;
 			large = 0;
 			e = table[s];
-			if ((*w & 15) == OP_REALLOC_OF_OTHER) {
+			if ((*w & PLAN_OP_MASK) == OP_REALLOC_OF_OTHER) {
 				u64 filled = w[3];
 				WAIT_UNTIL(t, ((e = __atomic_load_n(&table[s], __ATOMIC_ACQUIRE)) >> 48) == filled &&
 						      (e & (FILLED - 1)) != 0);
 				w++;
 			}
-			touched = how == TOUCH_ALL ? sizes[s] : 1;
+			touched = how >= TOUCH_ALL ? sizes[s] : 1;
 			TIMED(CALL_REALLOC, class_of(size), p = realloc((void *)(e & ADDRESS), size));
 			if (timed)
 				classes[to] = (u8)class_of(size);
-			touch_block(p, touched, size, how);
-			if (how == TOUCH_ALL)
+			touch_block(p, touched, size, how, &runs);
+			if (how >= TOUCH_ALL)
 				sizes[to] = size;
 			if (to != s) {
 				__atomic_store_n(&table[s], e & ~(FILLED - 1), __ATOMIC_RELEASE);
@@ -494,8 +519,8 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			TIMED(CALL_ALIGNED, class_of(size), p = allocate_aligned(align, size, function));
 			if (timed)
 				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how);
-			if (how == TOUCH_ALL)
+			touch_block(p, 0, size, how, &runs);
+			if (how >= TOUCH_ALL)
 				sizes[s] = size;
 			fill(&table[s], e, p, size);
 			t->calls[CALL_ALIGNED]++;
@@ -548,8 +573,14 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 				chunks[arg] = p;
 				t->calls[CALL_MALLOC]++;
 			}
-			touch_block(chunks[arg] + w[1], 0, w[2], how);
+			touch_block(chunks[arg] + w[1], 0, w[2], how, &runs);
 			w += 3;
+			break;
+		case OP_TOUCH:
+			if (UNLIKELY((u64)(end - w) < 1 + 2 * (u64)arg))
+				bad_plan("the pages of a block");
+			runs = (struct runs){w + 1, arg};
+			w += 1 + 2 * (u64)arg;
 			break;
 		default:
 			bad_plan("an operation");
@@ -567,13 +598,15 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 PLAYS(play_none, 0, TOUCH_NONE)
 PLAYS(play_first, 0, TOUCH_FIRST)
 PLAYS(play_all, 0, TOUCH_ALL)
+PLAYS(play_recorded, 0, TOUCH_RECORDED)
 PLAYS(time_none, 1, TOUCH_NONE)
 PLAYS(time_first, 1, TOUCH_FIRST)
 PLAYS(time_all, 1, TOUCH_ALL)
+PLAYS(time_recorded, 1, TOUCH_RECORDED)
 
-static void (*const players[2][3])(struct thread *, const u32 *, const u32 *) = {
-	{play_none, play_first, play_all},
-	{time_none, time_first, time_all},
+static void (*const players[2][4])(struct thread *, const u32 *, const u32 *) = {
+	{play_none, play_first, play_all, play_recorded},
+	{time_none, time_first, time_all, time_recorded},
 };
 
 // Plays all chunks of a thread.
@@ -775,7 +808,7 @@ static int choose(const char *word, const char *const *words, int n)
 __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 {
 	static const char *const modes[] = {"time", "latency", "memory", "calls"};
-	static const char *const touches[] = {"none", "first", "all"};
+	static const char *const touches[] = {"none", "first", "all", "recorded"};
 	static const char *const rests[] = {"keep", "free"};
 	struct rusage after;
 	if (argc != 6)
@@ -789,7 +822,7 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 		_exit(2);
 	room_for_samples = ((u64)size - sizeof *result) / sizeof result->samples[0];
 	mode = (enum mode)choose(argv[3], modes, 4);
-	touch = (enum touch)choose(argv[4], touches, 3);
+	touch = (enum touch)choose(argv[4], touches, 4);
 	int rest = choose(argv[5], rests, 2);
 	statm_file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	rollup_file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
@@ -805,7 +838,7 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 		if (stacks == MAP_FAILED)
 			failed("reserving memory for stacks");
 	}
-	if (touch == TOUCH_ALL)
+	if (touch >= TOUCH_ALL)
 		sizes = reserve((u64)head.slots * sizeof *sizes);
 	u64 pss;
 	result->rss_start = exact_rss(&pss);

@@ -20,7 +20,8 @@ otherwise, or with --from or --to at the end of that range. It lists the call st
 in use that are nearly empty: at most half full, and with less than 10 % of other call stacks' blocks. The
 bytes that would be released without a call stack are its pages on which no other blocks lie.
 
-The recording has to say where blocks were: heaptap run --addresses. All blocks of the process count;
+The recording has to say where blocks were: heaptap run --addresses. With run --residency, the pages
+that were in memory are counted, too. All blocks of the process count;
 filters select the blocks that are named as keeping pages in use. A tilde marks what is derived from where
 blocks are: an allocator may keep more, or may have returned pages to the system.`,
 		Example: `  heaptap run --addresses -o server.htap ./server

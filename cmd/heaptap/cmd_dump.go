@@ -24,6 +24,8 @@ var dumpParts = []struct {
 	{"samples", "print the samples of the process's resident memory", (*dump.Dumper).Samples},
 	{"threads", "print the threads", (*dump.Dumper).Threads},
 	{"resident", "print what the resident set consisted of, each time that it was read", (*dump.Dumper).Resident},
+	{"pages", "print which pages were in memory, each time that they were read (run --residency)",
+		(*dump.Dumper).Pages},
 	{"stack-memory", "print how the threads' stacks grew", (*dump.Dumper).StackMemory},
 	{"marks", "print the marks", (*dump.Dumper).Marks},
 	{"regions", "print where threads entered and left regions", (*dump.Dumper).Regions},

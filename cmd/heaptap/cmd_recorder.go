@@ -80,7 +80,8 @@ func recordRun(ctx context.Context, link *launch.Link) error {
 func recordConfig(c *launch.RecorderConfig, ended <-chan record.Status) record.Config {
 	return record.Config{RunDir: c.RunDir, Output: c.Output, Unit: c.Unit, OutputMode: c.OutputMode, Taken: c.Taken,
 		SpillDir: c.SpillDir, SpillLimit: c.SpillLimit, Keep: c.Keep, MaxSize: c.MaxSize, MaxDepth: c.MaxDepth,
-		Addresses: c.Addresses, MinEvents: c.MinEvents, MainEnded: ended, Version: version(), Names: cachedNames()}
+		Addresses: c.Addresses, Residency: c.Residency, MinEvents: c.MinEvents, MainEnded: ended, Version: version(),
+		Names: cachedNames()}
 }
 
 // cachedNames opens the user's cache of names; nil if it cannot be used, which only costs time ("heaptap cache" says

@@ -51,8 +51,9 @@ processor time, the resident set at its peak and on average, page faults, system
 what stays resident after all blocks were freed. * marks the best. What the player itself costs is
 measured with an allocator that does nothing, and subtracted.
 
-A recording does not say which pages of a block the program wrote to. So memory is an interval: from a
-write to the first byte of each block to one to each of its pages.
+A recording does not say which pages of a block the program wrote to, unless it was made with run
+--residency. So memory is an interval: from a write to the first byte of each block to one to each of its
+pages. With --residency it is one figure, with those pages that were in memory.
 
 --what-if tries a change of the program before anybody makes it. KIND=STACK names call stacks as --focus
 does. pool: their blocks come from pools of each thread's own. reserve: what they grow by realloc is
@@ -74,8 +75,9 @@ colons, and are set in the player's environment.`,
 	f.StringArrayVar(&q.allocators, "allocators", nil, "play against these `ALLOCATORS`, a list with commas; default: "+
 		"glibc, and those of jemalloc, mimalloc and tcmalloc that are installed; may be repeated")
 	f.IntVar(&q.runs, "runs", 5, "run the player `N` times with each allocator, in turns")
-	f.StringVar(&q.touch, "touch", "", "write to `WHAT`: none, first (the first byte of each block) or all (all of "+
-		"its pages); default: first, and for memory also all")
+	f.StringVar(&q.touch, "touch", "", "write to `WHAT`: none, first (the first byte of each block), all (all of "+
+		"its pages) or recorded (those that were in memory, of a run with --residency); default: first, and for "+
+		"memory recorded, or both first and all")
 	f.StringVar(&q.speed, "speed", "max", "play at this `SPEED`: max, or recorded (with the pauses that the program "+
 		"made)")
 	f.StringVar(&q.players, "threads", "recorded", "play the threads beside the main one in `N` threads; recorded: "+
@@ -94,7 +96,7 @@ colons, and are set in the player's environment.`,
 	q.programs.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return q.run(cmd, args) }
 	complete(cmd, "allocators", replay.DefaultAllocators)
-	complete(cmd, "touch", []string{"none", "first", "all"})
+	complete(cmd, "touch", replay.Touches)
 	complete(cmd, "speed", []string{"max", "recorded"})
 	complete(cmd, "order", replay.Orders)
 	complete(cmd, "what-if", kindsWith("="))
@@ -105,15 +107,11 @@ colons, and are set in the player's environment.`,
 func (q *replayFlags) settings(cmd *cobra.Command) (o replay.Options, s replay.Settings, err error) {
 	s = replay.Settings{Runs: q.runs, Touch: replay.Touch(q.touch)}
 	o = replay.Options{Order: replay.Order(q.ordered), Timed: q.speed == "recorded"}
-	touches := []string{string(replay.TouchNone), string(replay.TouchFirst), string(replay.TouchAll)}
 	switch {
 	case q.runs < 1 || q.runs > 1000:
 		return o, s, usagef("replay: --runs %d: from 1 to 1000", q.runs)
-	case q.touch == "recorded":
-		return o, s, usagef("replay: --touch recorded: recordings do not say which pages were written to; known are " +
-			"none, first and all")
-	case cmd.Flags().Changed("touch") && !slices.Contains(touches, q.touch):
-		return o, s, unknownWord(cmd, "touch", q.touch, touches)
+	case cmd.Flags().Changed("touch") && !slices.Contains(replay.Touches, q.touch):
+		return o, s, unknownWord(cmd, "touch", q.touch, replay.Touches)
 	case q.speed != "max" && q.speed != "recorded":
 		return o, s, unknownWord(cmd, "speed", q.speed, []string{"max", "recorded"})
 	case !slices.Contains(replay.Orders, q.ordered):
@@ -217,6 +215,12 @@ func (q *replayFlags) measure(cmd *cobra.Command, s *query.Source, o *replay.Opt
 	}
 	if err != nil {
 		return nil, usage(cmd, err)
+	}
+	switch known := replay.HasPages(s.Reader); {
+	case settings.Touch == replay.TouchRecorded && known != nil:
+		return nil, fmt.Errorf("replay: --touch recorded: %w", known)
+	case settings.Touch == replay.TouchRecorded || settings.Touch == "":
+		o.Pages = known == nil
 	}
 	if note := q.Beyond(s); note != "" {
 		sayTo(cmd)(note)

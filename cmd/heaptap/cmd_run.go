@@ -29,6 +29,7 @@ type runFlags struct {
 	single             bool
 	freeStacks         bool
 	addresses          bool
+	residency          bool
 	top                int
 	exportTo           []string
 	monitorTexts       []string
@@ -123,6 +124,8 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 		"record the call stack of each deallocation, too: it shows where memory is freed twice; costs time and disk")
 	f.BoolVar(&r.addresses, "addresses", false,
 		"record the address of each block, too; costs up to a byte for each event")
+	f.BoolVar(&r.residency, "residency", false,
+		"record which pages of the heap are in memory, too, for at most 1 % of a processor; implies --addresses")
 	f.StringVar(&r.logTo, "log", "", "print the events while COMMAND runs, as heaptap log does, to `FILE` or to the "+
 		"file descriptor of that number")
 	f.StringSliceVar(&r.exportTo, "export", nil, "also export the program that matters in this `FORMAT`, to a file "+
@@ -150,8 +153,9 @@ func (r *runFlags) config(cmd *cobra.Command, args []string) (c launch.Config, e
 	if r.top < 0 {
 		return c, usagef("run: --top %d: must not be negative", r.top)
 	}
-	c = launch.Config{Args: args, FreeStacks: r.freeStacks, Addresses: r.addresses, Keep: r.keep, Rescue: rescue,
-		MaxDepth: r.mode.maxDepth, Require: r.require, Version: version()}
+	c = launch.Config{Args: args, FreeStacks: r.freeStacks, Addresses: r.addresses || r.residency,
+		Residency: r.residency, Keep: r.keep, Rescue: rescue, MaxDepth: r.mode.maxDepth, Require: r.require,
+		Version: version()}
 	if c.Output, err = launch.ResolveOutput(r.output); err != nil {
 		return c, &launch.StatusError{Status: launch.StatusFailed, Err: err}
 	}

@@ -23,7 +23,7 @@ var commonRunFlags = []string{"output", "quiet", "mode", "sample", "children", "
 var runFlagGroups = []flagGroup{
 	{"Which programs are recorded", []string{"children", "exe", "ranks", "min-events", "allocator", "require"}},
 	{"What is recorded", []string{"mode", "sample", "sample-calls", "stack", "stack-min", "max-depth", "free-stacks",
-		"addresses", "time-calls", "start", "start-after", "stop-after"}},
+		"addresses", "residency", "time-calls", "start", "start-after", "stop-after"}},
 	{"Recordings on disk", []string{"output", "single", "output-mode", "keep", "max-size", "spill-limit", "scrub",
 		"scrub-functions", "salt"}},
 	{"While the program runs", []string{"mark-every", "mark-on", "mark-when", "monitor", "log"}},

@@ -22,7 +22,8 @@ type Compactness struct {
 	Pins      []Pin        `json:"pins"`        // those with most empty bytes first
 	More      int          `json:"more"`        // pins beyond the limit
 	Steps     []PageMoment `json:"steps"`
-	Derived   []string     `json:"derived"` // fields that follow from where blocks are; the others were recorded
+	Physical  *Physical    `json:"physical"` // null: it was not recorded which pages are in memory
+	Derived   []string     `json:"derived"`  // fields that follow from where blocks are; the others were recorded
 }
 
 // Occupancy says how many bytes live blocks have of each page that they are on.
@@ -33,6 +34,24 @@ type Occupancy struct {
 	Mean   float64  `json:"mean_bytes"`
 	Max    uint64   `json:"max_bytes"`
 	Tenths []uint64 `json:"tenths"` // pages that are filled up to 10 %, 20 %, ...
+}
+
+// Physical says how densely live blocks fill the pages in memory, of mappings in which blocks are or once were.
+type Physical struct {
+	ReadNS    int64    `json:"read_ns"`   // when the pages were read
+	SameLive  bool     `json:"same_live"` // the same blocks were live then
+	PageBytes uint64   `json:"page_bytes"`
+	Pages     uint64   `json:"pages"`       // in memory
+	Empty     uint64   `json:"empty_pages"` // of these: without a live block
+	Min       uint64   `json:"min_bytes"`   // live on a page
+	Mean      float64  `json:"mean_bytes"`
+	Max       uint64   `json:"max_bytes"`
+	Tenths    []uint64 `json:"tenths"`        // pages that are filled up to 10 %, 20 %, ...
+	Absent    uint64   `json:"absent_bytes"`  // live on pages that are not in memory
+	Unknown   uint64   `json:"unknown_bytes"` // live where it was not looked at
+	Readings  uint64   `json:"readings"`      // of the whole run
+	PeriodNS  int64    `json:"period_ns"`     // mean time between two of them; 0: there is one
+	CostNS    int64    `json:"cost_ns"`       // mean time of a processor that one took
 }
 
 // SizeAmount is what there is of some sizes.
@@ -94,6 +113,11 @@ func NewCompactness(s *query.Source, c *query.Compactness, page Page) *Compactne
 		Pins: []Pin{}, More: more, Steps: []PageMoment{},
 		Derived: []string{"headers_bytes", "holes", "largest_hole_bytes", "empty_pages", "pins.pages.released_bytes",
 			"pins.huge_pages.released_bytes"}}
+	if p := c.Physical; p != nil {
+		o := newOccupancy(&p.Pages)
+		j.Physical = &Physical{p.Time, p.Exact, o.Size, o.InUse, p.Empty, o.Min, o.Mean, o.Max, o.Tenths, p.Absent,
+			p.Unknown, p.Readings, p.Period, p.Cost}
+	}
 	j.Frames = t.rows()
 	for i := range list {
 		p := &list[i]

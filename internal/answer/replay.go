@@ -21,6 +21,7 @@ type Replay struct {
 	PlanBytes     uint64          `json:"plan_bytes"`
 	LostEvents    uint64          `json:"lost_events"`
 	Dropped       replay.Dropped  `json:"dropped"`
+	Pages         *replay.Pages   `json:"pages,omitempty"` // where the recorded pages are touched
 	WhatIf        *ReplayWhatIf   `json:"what_if,omitempty"`
 	Own           ReplayOwn       `json:"player"`
 	Allocators    []ReplayResult  `json:"allocators"`
@@ -66,6 +67,7 @@ type ReplayResult struct {
 	None        *ReplayResident     `json:"touch_none,omitempty"`
 	First       *ReplayResident     `json:"touch_first,omitempty"`
 	All         *ReplayResident     `json:"touch_all,omitempty"`
+	Recorded    *ReplayResident     `json:"touch_recorded,omitempty"`
 }
 
 // ReplayLatency is the latency of calls.
@@ -99,6 +101,9 @@ func NewReplay(s *query.Source, r *replay.Results, o replay.Options) *Replay {
 		PlanBytes: p.Bytes, LostEvents: s.Reader.Health().LostEvents, Dropped: p.Dropped,
 		Own: ReplayOwn{r.Own.Call, r.Own.Latency, r.Own.RSS}, Failures: orEmpty(r.Failures), Verdict: r.Verdict,
 		Best: r.Best()}
+	if o.Pages {
+		j.Pages = &p.Pages
+	}
 	if o.Timed {
 		j.Speed = "recorded"
 	}
@@ -115,7 +120,7 @@ func NewReplay(s *query.Source, r *replay.Results, o replay.Options) *Replay {
 			Latency: replayLatency("", "", &row.Latency), RemoteFrees: row.RemoteFrees, RemoteFree: row.RemoteFree,
 			LocalFree: row.LocalFree, MinorFaults: row.MinorFaults, MajorFaults: row.MajorFaults,
 			SystemCalls: row.SystemCalls, None: replayResident(row.None), First: replayResident(row.First),
-			All: replayResident(row.All)}
+			All: replayResident(row.All), Recorded: replayResident(row.Recorded)}
 		for i := range row.ByCall {
 			l := &row.ByCall[i]
 			x.ByCall = append(x.ByCall, replayLatency(l.Call, l.Sizes, &l.Latency))

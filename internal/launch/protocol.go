@@ -41,6 +41,7 @@ type RecorderConfig struct {
 	MinEvents  uint64 // recordings with fewer events are not kept, except the main process's
 	MaxDepth   int    // frames of a call stack that are kept; 0: all
 	Addresses  bool   // keep where each block lay
+	Residency  bool   // record which pages are in memory
 	// Command is a shell command that the threshold monitor runs, for at most CommandTime.
 	Command     string
 	CommandTime time.Duration

@@ -41,6 +41,7 @@ type Config struct {
 	MinEvents  uint64
 	FreeStacks bool // record the call stack of each deallocation, too
 	Addresses  bool // keep where each block lay
+	Residency  bool // record which pages are in memory
 	Console    *Console
 	// OnRecording is called when a recording was begun, and when it is finished; it may be nil. It must not wait for
 	// anything.
@@ -226,8 +227,8 @@ func (s *session) prepare(env []string) ([]string, error) {
 		SpillDir: s.config.Output.Dir, SpillLimit: s.config.SpillLimit, Flush: s.config.Flush,
 		Keep: s.config.Keep, MaxSize: s.config.MaxSize, MaxDepth: s.config.MaxDepth, Addresses: s.config.Addresses,
 		MarkEvery: s.config.MarkEvery, MarkWhen: s.config.MarkWhen, MarkOn: s.config.MarkOn,
-		MinEvents: s.config.MinEvents,
-		Command:   s.config.Command, CommandTime: s.config.CommandTime,
+		MinEvents: s.config.MinEvents, Residency: s.config.Residency,
+		Command: s.config.Command, CommandTime: s.config.CommandTime,
 	}
 	if !s.config.Output.Programs {
 		s.recorderConfig.Unit = s.describe(env)

@@ -38,6 +38,8 @@ type Profile struct {
 	// Unmatched are the deallocations that ended no block, Totals.Unmatched in number.
 	Unmatched   []Unmatched
 	StackMemory []StackMemory // of the threads' own stacks, the deepest first
+	// PageReadings says how often it was read which pages are in memory.
+	PageReadings recording.PageSummary
 	// Mismatches are allocations and deallocations that do not match.
 	Mismatches []event.Pair
 	Pools      []event.Pool // the program's own pools, by name
@@ -127,6 +129,7 @@ func Load(ctx context.Context, r *recording.Reader) (*Profile, error) {
 	p.Mismatches = p.dropFalsePairs(r.Pairs())
 	p.Pools = r.Pools()
 	p.ResidentSets = residentSets(r.Resident())
+	p.PageReadings = r.PageReadings().Summary()
 	p.StackMemory = stackMemory(r.StackUse())
 	n := 0
 	for i := range sum.Stacks {

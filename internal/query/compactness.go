@@ -44,6 +44,7 @@ type Compactness struct {
 	HighPages HighWater    // when most pages were in use
 	Pins      []Pin        // those with most empty bytes first
 	Steps     []PageMoment // over time, up to the cut
+	Physical  *Physical    // nil: it was not recorded which pages are in memory
 }
 
 // Occupancy says how many bytes live blocks have of each page that they are on.
@@ -148,6 +149,9 @@ func Compact(ctx context.Context, s *Source, q *Query, steps int) (*Compactness,
 		return nil, err
 	}
 	c.measure()
+	if err := c.physical(); err != nil {
+		return nil, err
+	}
 	c.out.Answer = a.Answer
 	return &c.out, nil
 }

@@ -65,6 +65,8 @@ type Config struct {
 	NotMain bool
 	// Addresses says that the blocks' addresses are to be kept in the recordings.
 	Addresses bool
+	// Residency says that it is recorded which pages of the processes' memory are in memory, over time.
+	Residency bool
 	// Version of heaptap, noted in the recordings.
 	Version string
 	// Dump prints what a request of the verbs Dump and Threshold asks for of a recording that is being written. It is

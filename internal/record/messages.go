@@ -237,6 +237,20 @@ func (m *areasRead) deliver(w *worker) {
 	}
 }
 
+// heapRead is which pages of a process's memory are in memory.
+type heapRead struct {
+	slot    uint32
+	mono    uint64
+	reading event.PageReading
+}
+
+func (m *heapRead) deliver(w *worker) {
+	if p := w.at(m.slot); p != nil && !p.ended {
+		m.reading.Time = max(0, p.order.Clock.Since(m.mono))
+		p.out.PageReading(m.reading)
+	}
+}
+
 // readings leaves what is read of a process's memory to its worker.
 type readings struct {
 	w    *worker
@@ -313,4 +327,8 @@ func (q *queue) take(old []message) []message {
 	list := q.list
 	q.list = old[:0]
 	return list
+}
+
+func (r readings) Pages(mono uint64, p event.PageReading) {
+	r.w.queue.leave(&heapRead{r.slot, mono, p})
 }

@@ -119,6 +119,10 @@ func (p *process) restore(s *journal.Saved) {
 		p.memory.use(u, len(p.threads.started))
 	}
 	p.out.Resident(old.Resident())
+	old.PageReadings().All(func(r *event.PageReading) bool {
+		p.out.PageReading(*r)
+		return true
+	})
 	p.endsAfter = lastReading(old)
 	if old.Folded().Cut > 0 {
 		p.restOf(old, s)
@@ -179,6 +183,7 @@ func lastReading(old *recording.Reader) (last int64) {
 	for _, r := range old.Resident() {
 		last = max(last, r.Time)
 	}
+	last = max(last, old.PageReadings().Summary().Last)
 	for _, m := range old.Marks() {
 		last = max(last, m.Time)
 	}

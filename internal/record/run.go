@@ -324,7 +324,8 @@ func (r *run) remove(o *source) {
 func (r *run) beginSampling(m *member, to readings) {
 	if m.Verified {
 		m.sampled = r.sampler.Add(sampler.Target{
-			PID: m.PID, Random: m.Random, Eager: len(r.config.MarkWhen) > 0, Layout: m.layout, Sink: to,
+			PID: m.PID, Random: m.Random, Eager: len(r.config.MarkWhen) > 0, Pages: r.config.Residency,
+			Layout: m.layout, Sink: to,
 		})
 	}
 }

@@ -25,6 +25,7 @@ type answer struct {
 	Nodes   []event.Node
 	Samples []event.Sample
 	Counts  *event.Counts
+	Pages   []event.PageReading
 	Frames  map[uint32][]event.Frame
 	Ending  recording.Ending
 	Ended   bool
@@ -62,6 +63,7 @@ func askReader(r *recording.Reader, n uint64) (a answer, err error) {
 		return a, err
 	}
 	err = r.Events(func(e *event.Event) bool { a.Events = append(a.Events, *e); return true })
+	r.PageReadings().All(func(p *event.PageReading) bool { a.Pages = append(a.Pages, *p); return true })
 	a.Queries = questions(r, n)
 	a.Damage = r.Damage()
 	return a, err

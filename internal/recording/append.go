@@ -89,6 +89,7 @@ func (a *appender) tables(t *pendingTables) error {
 	writeTable(a, blockMarks, &k.marks, &markTable)
 	writeTable(a, blockRegions, &k.regions, &regionTable)
 	writeTable(a, blockRanges, &k.ranges, &rangeTable)
+	a.pageReadings(&k.pages)
 	return a.err
 }
 

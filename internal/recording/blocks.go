@@ -104,6 +104,7 @@ var columnNames = map[blockType]map[column.ID]string{
 	blockResident: {1: "times", 2: "kinds, bytes, sizes", 3: "stacks, paths", column.Texts: "texts"},
 	blockPairs:    {1: "threads", 2: "times", 3: "functions, stacks", 4: "counts, sizes"},
 	blockPools:    {2: "sums", 3: "names", column.Texts: "texts"},
+	blockPages:    {1: "times, costs", 2: "numbers of ranges", 3: "areas", 4: "pages"},
 	blockSamples: {16: "time", 17: "resident", 18: "virtual", 19: "swap", 20: "proportional", 21: "minor faults",
 		22: "major faults", 23: "memory available", 24: "cached", 25: "threads"},
 }

@@ -43,6 +43,9 @@ func small(t testing.TB, finish bool) []byte {
 	for _, n := range someRanges {
 		w.Range(n)
 	}
+	for _, p := range someReadings {
+		w.PageReading(p)
+	}
 	w.Sample(event.Sample{Time: 5, RSS: 100, PSS: -1})
 	w.Sample(event.Sample{Time: 15, RSS: 200, PSS: -1})
 	events := program{threads: 3, stacks: 6, window: 10, burst: 3, lifo: .5, realloc: .1, tick: 100, odd: true,

@@ -61,7 +61,7 @@
 // Types: 1 process, 2 threads, 3 modules, 4 pcs, 5 nodes, 6 events, 7 samples, 8 symbols, 9 tally, 10 ending, 11 index,
 // 12 summary, 13 folded, 14 variables, 15 data sections, 16 resident pages; of merged recordings: 17 inputs,
 // 18 timeline, 19 spreads; 20 marks, 21 counts, 22 stack memory, 23 mismatches, 24 regions, 25 pools, 26 ranges,
-// 27 resident set, 28 far sums.
+// 27 resident set, 28 far sums, 29 page readings.
 //
 // Process comes first. Tables may come in any number of blocks; later entries replace earlier ones with the same id.
 // What an events block refers to comes before it, symbols excepted. Where a block's header is damaged, a reader looks
@@ -341,6 +341,29 @@
 // The writer makes shift larger where a table would take too much of the file, and leaves it out if that does not help.
 // The first block of events has no far Frees; a file with no other block needs no table. Older versions of heaptap
 // wrote none.
+//
+// # Page readings
+//
+// Which pages of the process's private writable memory without a file were in memory, at moments of the run. A
+// reading is a list of areas (mappings that were looked at; nothing is known of other memory) and a list of runs of
+// pages within them. Each is stored as what differs from the reading before, every 64th as what differs from nothing.
+// The head:
+//
+//	readings in the block; number of the first one in the recording; 1 if that differs from the reading before it, 0 if
+//	from nothing; its time; time of the last minus that; ns of a processor's time that all took; bytes of a page
+//
+// Columns, of which addresses and lengths are in units of 4096 bytes:
+//
+//	1   zigzags time minus the time before (before the first: 0), ns of a processor's time
+//	2   varints number of areas that are in one of the two readings only, number of runs of pages likewise
+//	3   these areas, by start and then by end: zigzag start minus the one before (before the first of each reading: 0),
+//	    varint length
+//	4   these runs, ascending: varint start minus the end of the one before (before the first of each reading: 0),
+//	    varint length. Touching runs are one
+//
+// A reading that differs from nothing is the first one of its block. Areas of one reading do not overlap, and its pages
+// are whole and lie within them. Neither
+// list has more than 524,288 entries.
 //
 // # Merged recordings
 //

@@ -73,6 +73,7 @@ var (
 	PoolTable        = &poolTable
 	RangeTable       = &rangeTable
 	RegionTable      = &regionTable
+	PageTable        = &pageTable
 	EncodeCounts     = encodeCounts
 	DecodeCounts     = decodeCounts
 )

@@ -92,7 +92,9 @@ const (
 
 	blockFar blockType = 28 // deallocations by block of events of the allocation
 
-	lastBlock = blockFar // that this heaptap knows
+	blockPages blockType = 29 // which pages of the process's memory were in memory
+
+	lastBlock = blockPages // that this heaptap knows
 )
 
 func (t blockType) String() string {
@@ -153,6 +155,8 @@ func (t blockType) String() string {
 		return "resident set"
 	case blockFar:
 		return "far sums"
+	case blockPages:
+		return "page readings"
 	}
 	return fmt.Sprintf("type %d", uint16(t))
 }

@@ -20,6 +20,7 @@ type pendingTables struct {
 	marks    []event.Mark
 	regions  []event.RegionNote
 	ranges   []event.NamedRange
+	pages    []pageChange
 }
 
 // moveFrom appends the rows of o, and empties o.
@@ -34,6 +35,7 @@ func (t *pendingTables) moveFrom(o *pendingTables) {
 	move(&t.marks, &o.marks)
 	move(&t.regions, &o.regions)
 	move(&t.ranges, &o.ranges)
+	move(&t.pages, &o.pages)
 	if o.process != nil {
 		t.process, o.process = o.process, nil
 	}

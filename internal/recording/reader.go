@@ -29,6 +29,7 @@ type Reader struct {
 	Tables
 	blocks   []indexEntry // all that were found
 	events   EventBlocks  // those of events
+	pages    PageReadings
 	process  event.Process
 	found    bool    // process was read
 	merged   *Merged // nil: there are events
@@ -98,6 +99,7 @@ func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
 		Tables:    Tables{frames: make(map[uint32][]event.Frame)},
 		budget:    roomOf(size),
 	}
+	r.pages.file = &r.blockFile
 	r.events = EventBlocks{file: &r.blockFile, tables: &r.Tables, process: &r.process}
 	h := make([]byte, fileHeaderLength)
 	n, err := readFull(f, h, 0)
@@ -137,6 +139,10 @@ func (r *Reader) load(blocks []indexEntry) {
 		}
 		if b.typ == blockFar {
 			r.events.far = append(r.events.far, b)
+			continue
+		}
+		if b.typ == blockPages {
+			r.pages.add(b.header)
 			continue
 		}
 		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.events.folded(&b) {

@@ -104,7 +104,7 @@ func (n *renamer) block(e *indexEntry) error {
 		return n.inputs(e)
 	case blockPCs, blockNodes, blockEvents, blockSamples, blockTally, blockSummary, blockFolded, blockDataSections,
 		blockResidency, blockTimeline, blockSpreads, blockStackUse, blockPairs,
-		blockFar:
+		blockFar, blockPages:
 		return n.copy(e)
 	}
 	return errors.New("this heaptap does not know what names are in it: use a newer one")

@@ -72,6 +72,7 @@ type Writer struct {
 	// What was added is collected in a chunk, and counted.
 	filling    *chunk
 	pending    pendingTables
+	pages      pageWriter
 	before     uint64 // events before the chunk
 	inBlock    int    // of them in its block
 	allocs     uint64

@@ -12,8 +12,8 @@ import (
 // Settings say what is measured.
 type Settings struct {
 	Runs int
-	// Touch is what is written to. "": the first bytes in all runs, and in some further ones all pages, so that the
-	// resident set is known as an interval.
+	// Touch is what is written to. "": the first bytes, and where memory is measured either what the plan says, or the
+	// first bytes in some runs and all pages in others, so that the resident set is known as an interval.
 	Touch Touch
 	// Progress gets how many runs of the player have ended.
 	Progress func(done, total uint64)
@@ -60,6 +60,11 @@ type Results struct {
 	Verdict  string
 }
 
+// Pages reports whether memory was measured with the recorded pages touched.
+func (r *Results) Pages() bool {
+	return r.Touch == TouchRecorded || r.Touch == "" && r.Plan.recorded
+}
+
 // Own is what the player itself costs, which has been subtracted.
 type Own struct {
 	Call    float64 // ns, without a clock
@@ -84,11 +89,11 @@ type Row struct {
 	RemoteFree, LocalFree float64
 	RemoteFrees           uint64
 
-	First, All  *Resident // with the first bytes touched, and with all pages; nil: not measured
-	None        *Resident
-	MinorFaults Spread
-	MajorFaults Spread
-	SystemCalls []SystemCall // nil: they could not be counted
+	// What was resident with nothing touched, the first bytes, all pages, and the recorded ones; nil: not measured.
+	None, First, All, Recorded *Resident
+	MinorFaults                Spread
+	MajorFaults                Spread
+	SystemCalls                []SystemCall // nil: they could not be counted
 }
 
 // Resident is what was resident, without what is the player's own.
@@ -196,9 +201,14 @@ func Measure(ctx context.Context, p *Player, plan, changed *Plan, list []Allocat
 			}
 			steps := []step{{modeTime, t}}
 			if round < moreRuns {
-				steps = append(steps, step{modeLatency, t}, step{modeMemory, t})
-				if m.empty != nil && s.Touch == "" {
-					steps = append(steps, step{modeMemory, TouchAll})
+				steps = append(steps, step{modeLatency, t})
+				switch {
+				case m.empty == nil || s.Touch != "":
+					steps = append(steps, step{modeMemory, t})
+				case m.plan.recorded:
+					steps = append(steps, step{modeMemory, TouchRecorded})
+				default:
+					steps = append(steps, step{modeMemory, t}, step{modeMemory, TouchAll})
 				}
 			}
 			if round == 0 && m.empty != nil {
@@ -332,6 +342,7 @@ func (m *sums) row(changed *Plan, own Own) *Row {
 		}
 	}
 	r.None, r.First, r.All = m.resident(own, TouchNone), m.resident(own, TouchFirst), m.resident(own, TouchAll)
+	r.Recorded = m.resident(own, TouchRecorded)
 	if m.calls != nil {
 		for _, c := range systemCalls {
 			r.SystemCalls = append(r.SystemCalls, SystemCall{c.name, m.calls.SystemCalls[c.number]})
@@ -364,7 +375,7 @@ func diff(a, b uint64) float64 { return max(float64(a)-float64(b), 0) }
 // resident sums up what was resident when that much was touched.
 func (m *sums) resident(own Own, t Touch) *Resident {
 	plan, empty := m.plan, m.empty
-	if len(m.perTouch[t]) == 0 {
+	if len(m.memory[t]) == 0 {
 		return nil
 	}
 	r := &Resident{}
@@ -508,9 +519,10 @@ func middle(bucket int) float64 {
 	return (float64(16+bucket%16) + 0.5) * scale
 }
 
-// Resident is what allocators are compared by: with the first bytes touched, if that was measured.
+// Resident is what allocators are compared by: with the recorded pages touched, or the first bytes, if that was
+// measured.
 func (r *Row) Resident() *Resident {
-	for _, m := range []*Resident{r.First, r.All, r.None} {
+	for _, m := range []*Resident{r.Recorded, r.First, r.All, r.None} {
 		if m != nil {
 			return m
 		}

@@ -8,14 +8,15 @@ import (
 
 // The layout of a plan, as agent/player/plan.h describes it.
 const (
-	planMagic   = 0x32304e414c505448 // "HTPLAN02"
+	planMagic   = 0x33304e414c505448 // "HTPLAN03"
 	headBytes   = 56
 	threadBytes = 16
 	chunkBytes  = 16384 // with its head
 	chunkHead   = 16
 	maxWords    = (chunkBytes - chunkHead) / 4
 	noEpoch     = ^uint32(0)
-	maxSlots    = 1 << 28
+	maxSlots    = 1 << 27
+	opBits      = 5
 )
 
 type op uint32
@@ -37,6 +38,7 @@ const (
 	opTime
 	opBegin
 	opPool
+	opTouch
 )
 
 // The functions of opAligned.
@@ -74,17 +76,18 @@ const maxBuffered = 16 << 20
 // add appends an operation.
 func (p *planFile) add(s *stream, o op, arg uint32, more ...uint32) error {
 	need := 1 + len(more)
-	if o == opLarge {
-		need += 5 // it stays with the operation that it belongs to
+	belongs := o == opLarge || o == opTouch // it stays with the operation that it belongs to
+	if belongs {
+		need += 7
 	}
 	if len(s.words)+need > maxWords {
 		if err := p.flush(s); err != nil {
 			return err
 		}
 	}
-	s.words = append(s.words, uint32(o)|arg<<4)
+	s.words = append(s.words, uint32(o)|arg<<opBits)
 	s.words = append(s.words, more...)
-	if p.buffered += 1 + len(more); p.buffered > maxBuffered && o != opLarge {
+	if p.buffered += 1 + len(more); p.buffered > maxBuffered && !belongs {
 		for _, s := range p.streams { // there are thousands of threads
 			if err := p.flush(s); err != nil {
 				return err

@@ -37,6 +37,8 @@ type Options struct {
 	Threads  int    // players beside the main thread's; 0: one for each recorded thread
 	Changes  []Change
 	Timed    bool // at the recorded speed
+	// Pages has the plan say which pages of blocks were in memory, for TouchRecorded.
+	Pages    bool
 	Progress func(done, total uint64)
 }
 
@@ -55,8 +57,10 @@ type Plan struct {
 
 	Dropped Dropped
 	Changed Changed // by Options.Changes
+	Pages   Pages   // with Options.Pages
 
-	pause time.Duration // --speed recorded: the longest time between two epochs
+	recorded bool          // it says which pages are touched
+	pause    time.Duration // --speed recorded: the longest time between two epochs
 }
 
 // Epoch is a part of the recorded order.
@@ -139,6 +143,7 @@ type planner struct {
 	drop    []bool    // call stacks whose allocations are dropped
 	moving  map[uint32][]uint64
 	whatIf  *whatIf // nil: nothing is changed
+	touched map[uint64][]pageRun
 
 	n         uint64 // operations
 	perEpoch  uint64
@@ -198,6 +203,11 @@ func (p *planner) read(ctx context.Context) error {
 	to := min(p.o.To, last)
 	if p.whatIf != nil {
 		if err := p.foresee(ctx, max(p.o.From, first), to); err != nil {
+			return err
+		}
+	}
+	if p.o.Pages {
+		if err := p.findPages(ctx, first, to); err != nil {
 			return err
 		}
 	}
@@ -503,6 +513,9 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 			return nil
 		}
 		return p.file.add(s, opLarge, uint32(size>>32))
+	}
+	if err := p.touch(s, ref); err != nil {
+		return err
 	}
 	align, function := alignment(e)
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/heaptap/heaptap/agent"
 )
 
-// Touch says which memory of a block the player writes to. Recordings do not say what the program did.
+// Touch says which memory of a block the player writes to.
 type Touch string
 
 // What can be touched.
@@ -26,7 +26,12 @@ const (
 	TouchNone  Touch = "none"
 	TouchFirst Touch = "first" // the first byte of each block
 	TouchAll   Touch = "all"   // all of its pages
+	// TouchRecorded touches those that were in memory, if the recording says so.
+	TouchRecorded Touch = "recorded"
 )
+
+// Touches are all of them.
+var Touches = []string{string(TouchNone), string(TouchFirst), string(TouchAll), string(TouchRecorded)}
 
 // mode is what a run of the player is for.
 type mode string

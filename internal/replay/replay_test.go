@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,9 +116,9 @@ func TestPlay(t *testing.T) {
 		t.Run(string(order), func(t *testing.T) {
 			t.Parallel()
 			plan, p := prepare(t, program(uint64(seed), 5, 20_000), 5, Options{Order: order, To: math.MaxUint64})
-			touches := []Touch{TouchNone, TouchFirst, TouchAll}
+			touches := []Touch{TouchNone, TouchFirst, TouchAll, TouchRecorded}
 			for i, m := range []mode{modeTime, modeLatency, modeMemory, modeCalls} {
-				for _, touch := range []Touch{touches[i%3], touches[(i+1)%3]} {
+				for _, touch := range []Touch{touches[i], touches[(i+1)%4]} {
 					o, readings, err := p.play(t.Context(), plan, Allocator{Name: "glibc"}, m, touch)
 					if err != nil {
 						t.Fatalf("%s %s %s: %v", order, m, touch, err)
@@ -272,8 +273,19 @@ func TestLiveTable(t *testing.T) {
 // TestDamagedPlans: the player checks what it reads. A plan that is not as heaptap wrote it may end it, or make it
 // wait, but it never reads or writes outside of its tables.
 func TestDamagedPlans(t *testing.T) {
-	t.Run("recorded", func(t *testing.T) { t.Parallel(); damagePlans(t, nil) })
-	t.Run("pools", func(t *testing.T) { t.Parallel(); damagePlans(t, everywhere(InPool)) })
+	for name, changes := range map[string][]Change{"recorded": nil, "pools": everywhere(InPool)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Order: Window, To: math.MaxUint64, Changes: changes}
+			plan, p := prepare(t, program(9, 3, 3000), 3, o)
+			damagePlans(t, plan, p, TouchNone)
+		})
+	}
+	t.Run("pages", func(t *testing.T) {
+		t.Parallel()
+		plan, p, _ := withPages(t)
+		damagePlans(t, plan, p, TouchRecorded)
+	})
 }
 
 // everywhere is a change at all call stacks.
@@ -281,8 +293,7 @@ func everywhere(kind ChangeKind) []Change {
 	return []Change{{kind, ".", func(uint32) bool { return true }}}
 }
 
-func damagePlans(t *testing.T, changes []Change) {
-	plan, p := prepare(t, program(9, 3, 3000), 3, Options{Order: Window, To: math.MaxUint64, Changes: changes})
+func damagePlans(t *testing.T, plan *Plan, p *Player, touch Touch) {
 	good, err := os.ReadFile(plan.Path)
 	if err != nil {
 		t.Fatal(err)
@@ -321,6 +332,7 @@ func damagePlans(t *testing.T, changes []Change) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		words[slices.Index(words, string(TouchNone))] = string(touch)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 		cmd.WaitDelay = time.Second

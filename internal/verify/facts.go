@@ -25,6 +25,9 @@ func (r *Result) checkFacts(rec *recording.Reader) {
 	if list := rec.Resident(); len(list) > 0 {
 		f.resident(r.check("resident-set"), list)
 	}
+	if p := rec.PageReadings(); p.Summary().Readings > 0 {
+		f.pages(r.check("page-readings"), p)
+	}
 	if list := rec.Pairs(); len(list) > 0 {
 		f.pairs(r.check("mismatches"), list)
 	}
@@ -97,6 +100,18 @@ func (f *facts) resident(c *Check, list []event.ResidentPart) {
 		c.require(p.Name == "" || p.Kind == event.ResidentFile, "part %d of %s names a file", i, p.Kind)
 		before = max(before, p.Time)
 	}
+}
+
+// pages checks that all page readings can be read. A reader refuses pages that do not lie in an area.
+func (f *facts) pages(c *Check, pages *recording.PageReadings) {
+	want, n := pages.Summary().Readings, 0
+	c.What = fmt.Sprintf("%d page readings", want)
+	pages.All(func(p *event.PageReading) bool {
+		f.time(c, "page reading", n, p.Time)
+		n++
+		return true
+	})
+	c.require(uint64(n) == want, "%d of %d page readings can be read", n, want)
 }
 
 func (f *facts) pairs(c *Check, list []event.Pair) {

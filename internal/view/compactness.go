@@ -35,6 +35,7 @@ func Compactness(w io.Writer, s *query.Source, c *query.Compactness, o QueryOpti
 			humanize.Plural(p.InUse, "page"), humanize.Binary(p.Size), humanize.Percent(p.Bytes, p.InUse*p.Size),
 			a.size(p.Min), a.size(p.Max)))
 	}
+	a.physical(c, line)
 	line("~"+a.size(c.Empty*query.PageSize), "empty: pages on which blocks were once, and none is")
 	line(a.size(c.HighPages.InUse*query.PageSize), fmt.Sprintf("most in use up to then, after %s, with %s live",
 		a.duration(c.HighPages.Time), a.size(c.HighPages.Live)))
@@ -63,6 +64,30 @@ func Compactness(w io.Writer, s *query.Source, c *query.Compactness, o QueryOpti
 		}
 	}
 	return a.Flush()
+}
+
+// physical writes how densely live blocks fill the pages in memory.
+func (a *answerText) physical(c *query.Compactness, line func(value, text string)) {
+	p := c.Physical
+	if p == nil {
+		return
+	}
+	o := &p.Pages
+	line(a.size(o.InUse*o.Size), fmt.Sprintf("in memory: %s, on average %s full (%s to %s of each)",
+		humanize.Plural(o.InUse, "page"), humanize.Percent(o.Bytes, o.InUse*o.Size), a.size(o.Min), a.size(o.Max)))
+	when := "read while the same blocks were live"
+	if d := p.Time - c.AtTime; !p.Exact && d < 0 {
+		when = "read " + a.duration(-d) + " before"
+	} else if !p.Exact {
+		when = "read " + a.duration(d) + " after"
+	}
+	line(a.size(p.Empty*o.Size), "of it in pages without a live block; "+when)
+	if p.Absent > 0 {
+		line(a.size(p.Absent), "live, but not in memory: never touched, given back, or swapped out")
+	}
+	if p.Unknown > 0 {
+		line(a.size(p.Unknown), "live where it was not looked at, such as in shared memory")
+	}
 }
 
 // pins writes the call stacks that keep nearly empty pages in use.

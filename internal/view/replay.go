@@ -209,15 +209,24 @@ func (t *replayText) notes(s *query.Source) {
 	r := t.r
 	text := fmt.Sprintf("The player's own cost was subtracted: %s per call, %s.", t.ns(r.Own.Call),
 		t.size(uint64(r.Own.RSS)))
-	switch r.Touch {
-	case "":
+	switch {
+	case r.Pages():
+		text += " Of each block, those pages were touched that were in memory when most of them were."
+		if p := r.Plan.Pages; p.Unmeasured > 0 {
+			text += fmt.Sprintf(" All pages of blocks that ended before anybody looked were: %s of %s in all.",
+				t.size(p.Unmeasured), t.size(p.Unmeasured+p.Measured))
+		}
+		if r.Touch == "" {
+			text += " Times are with the first bytes."
+		}
+	case r.Touch == "":
 		text += " Memory is an interval, as a recording does not say what a program touched: from the first byte of " +
 			"each block alone to all of its pages. Times are with the first bytes."
-	case replay.TouchNone:
+	case r.Touch == replay.TouchNone:
 		text += " No block was touched."
-	case replay.TouchFirst:
+	case r.Touch == replay.TouchFirst:
 		text += " The first byte of each block was touched."
-	case replay.TouchAll:
+	case r.Touch == replay.TouchAll:
 		text += " All pages of blocks were touched."
 	}
 	waited := 0.0

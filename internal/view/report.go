@@ -234,6 +234,7 @@ func (r *report) overview() {
 		r.line("peak", fmt.Sprintf("%s%s in %s %s %s", r.bold(r.size(t.Peak.Bytes)), r.pmSize(v.PeakBytes),
 			r.counted(t.Peak.Blocks, "block", v.PeakBlocks), r.atPeak(), r.duration(t.Peak.Time)))
 		r.resident()
+		r.pageReadings()
 	}
 	r.line(leakedWord(p), leaked(r, p))
 	rate := ""

@@ -27,6 +27,21 @@ const (
 	mostHeap  = 10 // a heap of a language is named if it has at least one such part of the resident set
 )
 
+// pageReadings says how often it was read which pages are in memory, and what that cost.
+func (r *report) pageReadings() {
+	s := &r.p.PageReadings
+	if s.Readings == 0 || r.Selection != nil {
+		return
+	}
+	took := r.duration(s.Took/int64(s.Readings)) + " of a processor"
+	if s.Readings == 1 {
+		r.line("pages read", r.bold("once")+", with "+took)
+		return
+	}
+	r.line("pages read", fmt.Sprintf("%s times, every %s, each with %s", r.bold(r.short(s.Readings)),
+		r.duration((s.Last-s.First)/int64(s.Readings-1)), took))
+}
+
 // resident writes the largest resident set, what it consisted of, and how to look into the heap that has most of it.
 func (r *report) resident() {
 	if r.Selection != nil {

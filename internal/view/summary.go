@@ -38,6 +38,7 @@ func Summary(w io.Writer, p *profile.Profile, o Options) error {
 	r.line("peak", fmt.Sprintf("%s in %s after %s", r.bold(humanize.Size(t.Peak.Bytes)),
 		humanize.Plural(t.Peak.Blocks, "block"), humanize.Duration(t.Peak.Time)))
 	r.resident()
+	r.pageReadings()
 	r.line("leaked", leaked(r, p))
 	temporary := ""
 	if !p.Sampled() {

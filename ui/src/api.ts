@@ -775,6 +775,7 @@ export interface Compactness {
   pins: PinColumns;
   more: number;
   steps: PageMomentColumns;
+  physical: Physical | null;
   derived: string[];
 }
 
@@ -1570,6 +1571,23 @@ export interface PercentileColumns {
   rows: number;
   percent: Numbers;
   size: Numbers;
+}
+
+export interface Physical {
+  read_ns: number;
+  same_live: boolean;
+  page_bytes: number;
+  pages: number;
+  empty_pages: number;
+  min_bytes: number;
+  mean_bytes: number;
+  max_bytes: number;
+  tenths: Numbers;
+  absent_bytes: number;
+  unknown_bytes: number;
+  readings: number;
+  period_ns: number;
+  cost_ns: number;
 }
 
 export interface PinColumns {

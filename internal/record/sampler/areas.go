@@ -22,7 +22,8 @@ type Area struct {
 	Shared     bool   // what is written is seen by others
 	NoReserve  bool   // mapped with MAP_NORESERVE
 	Path       string // "[heap]", "[stack]" and the like for some that are not of a file; "" for others
-	// Pages are the resident pages of an area without a file of which only a part is resident. nil: not known.
+	// Pages are the resident pages of a private writable area without a file. nil: not known. Of one that is wholly
+	// resident, they are known only if pages are read, see Target.
 	Pages []event.AddrRange
 }
 
@@ -31,7 +32,8 @@ func (a *Area) Size() uint64 { return a.End - a.Start }
 
 // The whole list of mappings is read while the resident set grows and when it has stopped growing, so that one reading
 // is near the peak, and now and then while the process does anything. The kernel walks all page tables for it and locks
-// the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth.
+// the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth. Where
+// pages are read, too, it is a hundredth always.
 const (
 	areasDuty     = 100
 	areasInterval = 250 * time.Millisecond
@@ -41,8 +43,6 @@ const (
 	growthShare   = 16               // the resident set has grown if it is larger than ever read by such a part of it,
 	topShare      = 64               // or by such a part of it, and grows no further
 	maxAreas      = 1 << 17
-	maxPages      = 8 << 20 // that are looked at in one reading
-	maxPageRuns   = 1 << 16
 )
 
 // areas reads the list of a process's mappings.
@@ -54,32 +54,54 @@ type areas struct {
 	worked  time.Duration // what the process had used of the processors when that began
 }
 
-// read reads them if that is due, and the proportional set size with them.
+// read reads them if that is due, and the proportional set size with them. The same reading says which pages are in
+// memory, if that is due.
 func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
-	grown := smp.RSS > g.most+g.most/growthShare || smp.RSS > g.most+g.most/topShare && smp.RSS <= p.latest.RSS
-	grown = grown && !now.Before(g.grown)
-	if g.next.IsZero() {
-		g.next, g.grown = p.started.Add(areasInterval), p.started.Add(minInterval/2)
-		return
-	}
-	if !grown && (now.Before(g.next) || !g.changed && p.processorTime()-g.worked < leastWork) {
+	due, pages := g.due(p, now, smp), p.Pages && p.heap.due(p, now)
+	if !due && !pages {
 		return
 	}
 	began, at := time.Now(), clock.Monotonic()
-	g.worked = p.processorTime()
-	g.most = max(g.most, smp.RSS) // not what is added while the list is read: that lies in blocks that are not known at
+	worked := p.processorTime()
 	var list []Area
 	pss := int64(-1)
 	took := ProcessorTime(func() { list, pss = readAreas(p) })
-	if list != nil && p.sameImage() {
+	same := list != nil && p.sameImage()
+	if pages {
+		p.heap.took(p, now, began, took, worked)
+		if same {
+			p.Sink.Pages(at, pageReading(list, took, uint64(p.pageSize)))
+		}
+	}
+	if !due {
+		return
+	}
+	g.worked = worked
+	g.most = max(g.most, smp.RSS) // not what is added while the list is read: that lies in blocks that are not known at
+	if same {
 		smp.PSS = pss
 		smp.RSS = max(smp.RSS, residentOf(list)) // which was read later
 		p.Sink.Areas(at, list)
 	}
 	g.changed = false
-	g.grown = began.Add(took * growthDuty)
+	duty := time.Duration(growthDuty)
+	if p.Pages {
+		duty = areasDuty
+	}
+	g.grown = began.Add(took * duty)
 	g.next = began.Add(max(areasInterval, took*areasDuty, began.Sub(p.started)/areasShare))
 	p.nextPSS = g.next
+}
+
+// due says whether to read what the resident set consists of.
+func (g *areas) due(p *Process, now time.Time, smp *event.Sample) bool {
+	grown := smp.RSS > g.most+g.most/growthShare || smp.RSS > g.most+g.most/topShare && smp.RSS <= p.latest.RSS
+	grown = grown && !now.Before(g.grown)
+	if g.next.IsZero() {
+		g.next, g.grown = p.started.Add(areasInterval), p.started.Add(minInterval/2)
+		return false
+	}
+	return grown || !now.Before(g.next) && (g.changed || p.processorTime()-g.worked >= leastWork)
 }
 
 // residentOf returns how much of the areas is in memory.
@@ -155,29 +177,4 @@ func areaOf(line []byte) (a Area, ok bool) {
 	}
 	a.Path = string(bytes.TrimLeft(rest, " "))
 	return a, true
-}
-
-// lookAt reads which pages of partly resident areas are in memory, as far as there is room.
-func lookAt(p *Process, list []Area) {
-	pages, runs := uint64(maxPages), maxPageRuns
-	var f *os.File
-	for i := range list {
-		a := &list[i]
-		n := a.Size() / uint64(p.pageSize)
-		if a.Resident == 0 || a.Resident == a.Size() || !a.Writable || a.Path != "" && a.Path != "[heap]" || n > pages {
-			continue
-		}
-		if f == nil {
-			var err error
-			if f, err = os.Open(p.dir + "/pagemap"); err != nil {
-				return // not ours to read
-			}
-			defer f.Close()
-		}
-		pages -= n
-		found, ok := present(nil, f, event.AddrRange{Start: a.Start, End: a.End}, uint64(p.pageSize), runs)
-		if ok {
-			a.Pages, runs = found, runs-len(found)
-		}
-	}
 }

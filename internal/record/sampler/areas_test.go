@@ -157,4 +157,5 @@ type sizes []int
 func (s *sizes) Sample(uint64, event.Sample)         {}
 func (s *sizes) Residency(uint64, []event.Residency) {}
 func (s *sizes) Stacks(uint64, []StackReading)       {}
+func (s *sizes) Pages(uint64, event.PageReading)     {}
 func (s *sizes) Areas(_ uint64, list []Area)         { *s = append(*s, len(list)) }

@@ -17,6 +17,7 @@ type Target struct {
 	PID    int
 	Random uint64 // address of the image's random bytes, see procs.Life
 	Eager  bool   // sample often although nothing changes: a mark is to be set when it happens
+	Pages  bool   // read which pages of its memory are in memory, see heapPages
 	Layout *Layout
 	Sink   Sink
 }
@@ -35,6 +36,7 @@ type Process struct {
 	pages    pages
 	stacks   stackPages
 	areas    areas
+	heap     heapPages
 
 	pause  time.Duration // between samples that show no change
 	latest event.Sample
@@ -133,7 +135,7 @@ func (p *Process) pace(smp *event.Sample) {
 	l := &p.latest
 	if p.at == 0 || p.Eager || smp.RSS != l.RSS || smp.Virtual != l.Virtual || smp.MinorFaults != l.MinorFaults {
 		p.pause = 0
-		p.pages.turns.changed, p.stacks.turns.changed, p.areas.changed = true, true, true
+		p.pages.turns.changed, p.stacks.turns.changed, p.areas.changed, p.heap.changed = true, true, true, true
 	} else {
 		p.pause = min(max(2*p.pause, minInterval), maxInterval)
 	}

@@ -24,6 +24,7 @@ type Sink interface {
 	Residency(at uint64, list []event.Residency)
 	Stacks(at uint64, list []StackReading)
 	Areas(at uint64, list []Area)
+	Pages(at uint64, r event.PageReading)
 }
 
 // New returns a sampler of no processes.

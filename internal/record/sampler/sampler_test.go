@@ -30,6 +30,8 @@ func (s *samples) Stacks(uint64, []sampler.StackReading) {}
 
 func (s *samples) Areas(uint64, []sampler.Area) {}
 
+func (s *samples) Pages(uint64, event.PageReading) {}
+
 func (s *samples) take() []event.Sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -367,6 +367,12 @@ func (m *mender) readings(r *recording.Reader) {
 		}
 	}
 	m.resident(r.Resident())
+	r.PageReadings().All(func(p *event.PageReading) bool {
+		if m.there(p.Time) {
+			m.w.PageReading(*p)
+		}
+		return true
+	})
 	type part struct {
 		thread  uint32
 		measure event.StackMeasure
