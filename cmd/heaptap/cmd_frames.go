@@ -43,6 +43,8 @@ place. Where the pages are more than the picture has room for, a cell stands for
 of the peak or of --at; or a folder, with a picture for each moment of the film. Default: NAME.gif in the
 working directory. --json prints what is drawn; docs/queries.md describes it.
 
+With heaptap run --residency, pages that are in memory without a live block have a colour of their own.
+
 The recording has to say where blocks were: heaptap run --addresses. All blocks of the process count.
 What a band is (heap, arena, mappings) follows from where it is and from the sizes of its blocks.`,
 		Example: `  heaptap run --addresses -o server.htap ./server

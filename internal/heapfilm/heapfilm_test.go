@@ -102,6 +102,25 @@ func TestColours(t *testing.T) {
 				if got := at(p.Draw(1), p.CellAt(255)); got != colors.empty {
 					t.Errorf("later, it is %v", got)
 				}
+				// Where it is known what is in memory, this matters for cells without blocks.
+				f.Pictures[0].Resident, f.Pictures[1].Resident = make([]uint8, 512), make([]uint8, 512)
+				for _, cell := range []int{20, 255, 256, 310} {
+					f.Pictures[0].Resident[cell], f.Pictures[1].Resident[cell] = 1, 255
+				}
+				if p, err = New(f, curve(), look); err != nil {
+					t.Fatal(err)
+				}
+				for i, want := range []map[int]color.RGBA{
+					{256: colors.held, 0: colors.empty, 255: cell(255), 20: cell(20), 310: colors.page},
+					{256: colors.held, 255: colors.held, 0: colors.empty, 310: colors.page},
+				} {
+					picture := p.Draw(i)
+					for n, c := range want {
+						if got := at(picture, p.CellAt(n)); got != c {
+							t.Errorf("picture %d, cell %d is %v, expected %v", i, n, got, c)
+						}
+					}
+				}
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"math"
+	"slices"
 
 	"golang.org/x/image/font"
 
@@ -155,6 +156,8 @@ func (p *Film) placeOf(x *query.HeapPicture, cell int) uint8 {
 	switch {
 	case p.Capacity[cell] == 0:
 		return atPage
+	case x.Fill[cell] == 0 && x.Resident != nil && x.Resident[cell] > 0:
+		return atHeld
 	case x.Fill[cell] == 0:
 		return atEmpty
 	case x.Tint != nil:
@@ -320,8 +323,24 @@ func (p *Film) drawScale(low, high string, place func(at float64) uint8) {
 	x += width + p.px(10)
 	text(high)
 	x += p.px(24)
+	if !p.knowsPages() {
+		p.swatch(&x, y, atEmpty)
+		text("empty, but once used")
+		return
+	}
+	p.swatch(&x, y, atHeld)
+	text(heldText)
+	x += p.px(10)
 	p.swatch(&x, y, atEmpty)
-	text("empty, but once used")
+	text("not in memory")
+}
+
+// heldText says what atHeld means.
+const heldText = "empty, but in memory"
+
+// knowsPages reports whether it was recorded which pages are in memory.
+func (p *Film) knowsPages() bool {
+	return slices.ContainsFunc(p.Pictures, func(x query.HeapPicture) bool { return x.Resident != nil })
 }
 
 // swatch draws a colour, and moves x behind it.
@@ -331,7 +350,7 @@ func (p *Film) swatch(x *int, y int, place uint8) {
 	*x += side + p.px(7)
 }
 
-// drawGroups draws the colours of groups or threads, four to a line.
+// drawGroups draws the colours of groups or threads, in two lines.
 func (p *Film) drawGroups() {
 	var names []string
 	for _, name := range p.Groups {
@@ -342,11 +361,18 @@ func (p *Film) drawGroups() {
 	}
 	own := len(names)
 	names = append(names, "others")
-	const perLine = 4
+	if p.knowsPages() {
+		names = append(names, heldText)
+	}
+	perLine := max((len(names)+1)/2, 4)
 	width := p.curve.Dx() / perLine
 	for i, name := range names {
 		x, y := p.curve.Min.X+i%perLine*width, p.legend+i/perLine*p.px(legendRow)
-		p.swatch(&x, y, p.palette.cell(255, uint8(i), max(own, 1)))
+		place := uint8(atHeld)
+		if i <= own {
+			place = p.palette.cell(255, uint8(i), max(own, 1))
+		}
+		p.swatch(&x, y, place)
 		room := p.curve.Min.X + (i%perLine+1)*width - x - p.px(12)
 		drawText(p.back, p.fonts.body, x, y, atQuiet, fitted(p.fonts.body, name, room))
 	}

@@ -33,6 +33,7 @@ func Themes() []string { return slices.Clone(themeNames) }
 type colours struct {
 	page, text, quiet, line color.RGBA
 	empty                   color.RGBA   // a page without blocks
+	held                    color.RGBA   // one that is in memory nevertheless
 	curve, past             color.RGBA   // live bytes later and until now
 	fill, age               []color.RGBA // from the lowest to the highest value
 	groups                  []color.RGBA // the last one is that of all others
@@ -41,6 +42,7 @@ type colours struct {
 var themes = [...]colours{
 	Dark: {
 		page: hex(0x0f141b), text: hex(0xeef2f6), quiet: hex(0x98a4b3), line: hex(0x3b4655), empty: hex(0x202833),
+		held:  hex(0x6e3f4a),
 		curve: hex(0x26384f), past: hex(0x5b9df0),
 		fill: hexes(0xffe29a, 0xffb454, 0xf4716a, 0xa156c4, 0x4a63e7),
 		age:  hexes(0xb6f5d0, 0x3cc8b4, 0x2f86c9, 0x5a4fb8, 0x8a3d7c),
@@ -49,6 +51,7 @@ var themes = [...]colours{
 	},
 	Light: {
 		page: hex(0xffffff), text: hex(0x1b1f24), quiet: hex(0x59626e), line: hex(0xc4cad2), empty: hex(0xe9ecf0),
+		held:  hex(0xf2c4c4),
 		curve: hex(0xd3e2f4), past: hex(0x2b6cb0),
 		fill: hexes(0xffb000, 0xfb7a1e, 0xdc3d5f, 0x8a3fa8, 0x2445b5),
 		age:  hexes(0x58c98f, 0x13a093, 0x1f6fb5, 0x5a3fa8, 0x7a1f5c),
@@ -93,7 +96,8 @@ const (
 	atEmpty     = 2
 	atCurve     = 3
 	atPast      = 4
-	atText      = 5
+	atHeld      = 5
+	atText      = 6
 	shades      = 15
 	atQuiet     = atText + shades
 	atCells     = atQuiet + shades
@@ -108,7 +112,7 @@ const (
 func newPalette(theme Theme, by query.HeapColor) *Palette {
 	t := &themes[theme]
 	p := &Palette{tinted: by != query.ColorOccupancy}
-	p.colors = append(p.colors, t.page, t.line, t.empty, t.curve, t.past)
+	p.colors = append(p.colors, t.page, t.line, t.empty, t.curve, t.past, t.held)
 	for _, ink := range []color.RGBA{t.text, t.quiet} {
 		for i := range shades {
 			p.colors = append(p.colors, mix(t.page, ink, float64(i+1)/shades))

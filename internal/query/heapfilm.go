@@ -90,6 +90,9 @@ type HeapPicture struct {
 	Age []uint8
 	// Tint says whose most of these bytes are, if Color says so: it is an index into Groups, or their number. Else nil.
 	Tint []uint8
+	// Resident says which share of the pages of each cell is in memory, as Fill does: 0 also stands for pages at which
+	// nobody looked. nil: that was not recorded.
+	Resident []uint8
 }
 
 // Film answers how the heap looked at some moments. It reads the events twice, on all cores: first for the pages on
@@ -121,6 +124,9 @@ func Film(ctx context.Context, s *Source, q *Query, want HeapWish) (*HeapFilm, e
 	}
 	half = 1
 	if err := f.paint(); err != nil {
+		return nil, err
+	}
+	if err := f.resident(); err != nil {
 		return nil, err
 	}
 	last := &f.out.Pictures[len(f.out.Pictures)-1]

@@ -49,8 +49,8 @@ type pageFinder struct {
 }
 
 // findPages reads the events, and finds out which pages of each block were in memory when most of them were. Pages that
-// a program touches later than when it allocates the block are touched early: what is in memory at the peak is the same,
-// before it may be less.
+// a program touches later than when it allocates the block are touched early: what is in memory at the peak is the
+// same, before it there may be more.
 func (p *planner) findPages(ctx context.Context, from, to uint64) error {
 	p.touched, p.plan.recorded = make(map[uint64][]pageRun), true
 	f := &pageFinder{p: p, live: make(map[uint64]*pagedLive)}

@@ -85,7 +85,8 @@ func withPages(t *testing.T) (*Plan, *Player, uint64) {
 	}
 	t.Cleanup(func() { r.Close() })
 	dir := t.TempDir()
-	plan, err := Make(t.Context(), r, filepath.Join(dir, "plan"), Options{Order: Window, To: math.MaxUint64, Pages: true})
+	o := Options{Order: Window, To: math.MaxUint64, Pages: true}
+	plan, err := Make(t.Context(), r, filepath.Join(dir, "plan"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,1 +1,1 @@
-import"./chunk-SVXCSGAV.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-C6MNUPUC.js";import"./chunk-VIX3UXXX.js";

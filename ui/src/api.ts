@@ -1122,6 +1122,7 @@ export interface HeapMomentColumns {
   fill: Texts;
   age: Texts;
   tint: Texts;
+  resident: Texts;
 }
 
 export interface HeapPlaceColumns {

@@ -54,12 +54,12 @@ function heap(more: object = {}): Heap {
       {
         time_ns: 2 * seconds, events: 5, at_peak: false, live: { count: 1, bytes: 64 },
         fill: base64(4, 0, 0, 0, 0, 0, 0, 0, 0), age: base64(0, 0, 0, 0, 0, 0, 0, 0, 0),
-        tint: base64(1, 0, 0, 0, 0, 0, 0, 0, 0),
+        tint: base64(1, 0, 0, 0, 0, 0, 0, 0, 0), resident: "",
       },
       {
         time_ns: 6 * seconds, events: 9, at_peak: true, live: { count: 3, bytes: 70_000 },
         fill: base64(255, 128, 0, 0, 255, 51, 0, 255, 7), age: base64(255, 170, 0, 0, 0, 85, 0, 255, 1),
-        tint: base64(0, 1, 0, 0, 2, 0, 0, 1, 2),
+        tint: base64(0, 1, 0, 0, 2, 0, 0, 1, 2), resident: "",
       },
     ],
     ...more,
@@ -91,6 +91,21 @@ test("a cell is said in words: where, how full, how old, whose", () => {
   assert.equal(cellWords(h, peak!, 6).where, "a gap between addresses");
   assert.equal(ageOf(h, 255), 10 * seconds);
   assert.match(momentWords(h, peak!, clock), /^at the peak, 6\.00 s: .* live in 3 blocks, on 6 cells; 2 cells empty$/);
+});
+
+test("where it was recorded, a cell says what is in memory, and one without a block has a colour of its own", () => {
+  const h = heap();
+  const [first, peak] = h.moments;
+  const known = { ...peak!, resident: Uint8Array.of(255, 51, 255, 0, 0, 0, 0, 0, 0) };
+  const full = (cell: number) => cellWords(h, known, cell).full;
+  assert.deepEqual([0, 1, 2, 3, 4].map(full), ["full, all in memory", "50.2 % full, 20.0 % in memory",
+    "empty, all in memory", "empty, not seen in memory", "full, not seen in memory"]);
+  const colours = new HeapColours(h, "occupancy", true);
+  assert.equal(colours.of(0, 0, 0, 255), colours.held);
+  assert.equal(colours.of(0, 0, 0, 0), colours.empty);
+  assert.notEqual(colours.held, colours.empty);
+  assert.equal(colours.of(9, 0, 0, 0), colours.of(9, 0, 0, 255));
+  assert.equal(first!.resident.length, 0);
 });
 
 test("a name may have whatever it likes", () => {

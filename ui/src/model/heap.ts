@@ -47,6 +47,8 @@ export interface HeapMoment {
   age: Uint8Array;
   /** Whose it is. */
   tint: Uint8Array;
+  /** What share of its pages is in memory, from 0 to 255; empty: that was not recorded. */
+  resident: Uint8Array;
 }
 
 export interface Heap {
@@ -110,6 +112,7 @@ export function heapOf(answer: HeapFilm): Heap {
       fill: bytesOf(m.fill.at(i)),
       age: bytesOf(m.age.at(i)),
       tint: bytesOf(m.tint.at(i)),
+      resident: bytesOf(m.resident.at(i)),
     })),
     missing: answer.missing ?? "",
   };
@@ -164,13 +167,17 @@ export function cellWords(heap: Heap, moment: HeapMoment, cell: number): CellWor
   if (!band || address === undefined) return { where: "a gap between addresses", full: "", whose: "" };
   const where = `${size(band.cellBytes)} of ${bandName(band)} at ${address}`;
   const fill = moment.fill[cell] ?? 0;
-  if (fill === 0) return { where, full: "empty", whose: "" };
+  const known = moment.resident.length > 0;
+  const resident = moment.resident[cell] ?? 0;
+  const held = resident === 0 ? "not seen" : resident === 255 ? "all" : percent(resident, 255);
+  const memory = known ? `, ${held} in memory` : "";
+  if (fill === 0) return { where, full: `empty${memory}`, whose: "" };
   const age = moment.age[cell] ?? 0;
   const old = age === 0 ? `younger than ${duration(ageOf(heap, 0))}` : `${duration(ageOf(heap, age))} old`;
   const name = nameOf(heap, moment.tint[cell] ?? 0) ?? (heap.by === "stack" ? "other functions" : "other threads");
   return {
     where,
-    full: fill === 255 ? "full" : `${percent(fill, 255)} full`,
+    full: `${fill === 255 ? "full" : `${percent(fill, 255)} full`}${memory}`,
     whose: `on average ${old}, most of it by ${visible(name)}`,
   };
 }
@@ -331,12 +338,14 @@ const scales = {
     age: ["#b6f5d0", "#3cc8b4", "#2f86c9", "#5a4fb8", "#8a3d7c"],
     groups: ["#5b9df0", "#f0a04b", "#5fc689", "#c995f2", "#f2806e", "#49c0cc", "#e0c341", "#7d8897"],
     empty: "#202833",
+    held: "#6e3f4a",
   },
   light: {
     occupancy: ["#ffb000", "#fb7a1e", "#dc3d5f", "#8a3fa8", "#2445b5"],
     age: ["#58c98f", "#13a093", "#1f6fb5", "#5a3fa8", "#7a1f5c"],
     groups: ["#2b6cb0", "#d97a16", "#2c8a52", "#8a4ab0", "#c43d26", "#1a8a96", "#a8850a", "#77818d"],
     empty: "#e9ecf0",
+    held: "#f2c4c4",
   },
 } as const;
 
@@ -371,9 +380,14 @@ export class HeapColours {
     return scales[this.dark ? "dark" : "light"].empty;
   }
 
+  /** That of a cell without a live block that is in memory. */
+  get held(): string {
+    return scales[this.dark ? "dark" : "light"].held;
+  }
+
   /** The colour of a cell that is so full and so old, and most of which has a name. */
-  of(fill: number, age: number, name: number): string {
-    if (fill === 0) return this.empty;
+  of(fill: number, age: number, name: number, resident = 0): string {
+    if (fill === 0) return resident > 0 ? this.held : this.empty;
     const key = (fill * 256 + (this.tint === "age" ? age : 0)) * 256 + name;
     let colour = this.#known.get(key);
     if (colour === undefined) {

@@ -172,7 +172,9 @@ function draw(canvas: HTMLCanvasElement, heap: Heap, layout: HeapLayout, now: nu
       if (!heap.used[n]) continue;
       const fill = moment.fill[n] ?? 0;
       // Where the system decides on colours, a cell that has blocks is filled.
-      context.fillStyle = !forced ? colours.of(fill, moment.age[n] ?? 0, moment.tint[n] ?? 0) : style.color;
+      context.fillStyle = !forced
+        ? colours.of(fill, moment.age[n] ?? 0, moment.tint[n] ?? 0, moment.resident[n])
+        : style.color;
       const [x, y] = [left + (k % columns) * pitch, top + Math.floor(k / columns) * pitch];
       if (forced && fill === 0) context.fillRect(x, y + edge - 1, edge, 1);
       else context.fillRect(x, y, edge, edge);
@@ -207,9 +209,13 @@ export function HeapLegend({ heap, tint }: { heap: Heap; tint: Tint }) {
       : tint === "age"
         ? ages.map((age) => [colours.of(255, age, 0), `${duration(ageOf(heap, age))}${age === 255 ? " old" : ""}`])
         : [...heap.names, "others"].map((name, i) => [colours.of(255, 0, i), shorten(visible(name), 40)]);
+  const known = heap.moments.some(({ resident }) => resident.length > 0);
+  const empty: (readonly [string, string])[] = known
+    ? [[colours.held, "empty, but in memory"], [colours.empty, "not in memory"]]
+    : [[colours.empty, "empty, but once used"]];
   return (
     <p class="quiet heap-legend">
-      {[...entries, [colours.empty, "empty, but once used"] as const].map(([colour, text], i) => (
+      {[...entries, ...empty].map(([colour, text], i) => (
         <span key={i}>
           <i style={{ background: colour }} /> <bdi>{text}</bdi>
         </span>

@@ -1,0 +1,105 @@
+package query
+
+import (
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+)
+
+// TestFilmResident compares what is in memory of each cell with the pages of the reading that counts at a moment: the
+// latest one until then; in a single picture, the latest one before the next event.
+func TestFilmResident(t *testing.T) {
+	t.Parallel()
+	const base, pages, moments = 0x7f0000000000, 900, 20
+	path := filepath.Join(t.TempDir(), "a.htap")
+	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{Addresses: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
+	frames := r.code()
+	r.w.Node(1, event.Node{PC: 1})
+	r.thread(0)
+	rng := rand.New(rand.NewPCG(4, 4))
+	var readings []event.PageReading
+	in := map[uint64]bool{}
+	for ref := range uint64(pages) {
+		r.now += 1000
+		at := base + ref*PageSize
+		r.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 4000, Ref: event.NoRef, Addr: at + 16})
+		if ref%3 != 0 {
+			r.now += 1000
+			r.event(event.Event{Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: 4000, Ref: ref,
+				Born: r.now - 1000, Addr: at + 16})
+		}
+		in[at] = true
+		for range 3 {
+			in[base+rng.Uint64N(ref+1)*PageSize] = rng.IntN(2) == 0
+		}
+		if ref%40 == 20 {
+			p := event.PageReading{Time: r.now + 500, PageSize: PageSize,
+				Areas: []event.AddrRange{{Start: base, End: base + pages*PageSize}}}
+			for page := uint64(base); page < base+pages*PageSize; page += PageSize {
+				if in[page] {
+					p.Resident = event.TogglePages(p.Resident, []event.AddrRange{{Start: page, End: page + PageSize}})
+				}
+			}
+			readings = append(readings, p)
+			r.w.PageReading(p)
+		}
+	}
+	s := r.source(frames)
+	check := func(f *HeapFilm, i int, want *event.PageReading) {
+		t.Helper()
+		p := &f.Pictures[i]
+		if len(p.Resident) != len(f.Capacity) {
+			t.Fatalf("picture %d says of %d cells what is in memory, of %d", i, len(p.Resident), len(f.Capacity))
+		}
+		bytes := make([]float64, len(f.Capacity))
+		for page := uint64(base); page < base+pages*PageSize; page += PageSize {
+			if cell, ok := f.Find(page); ok && event.InRanges(want.Resident, page) {
+				bytes[cell] += PageSize
+			}
+		}
+		for cell, n := range bytes {
+			if share := math.Ceil(255 * n / float64(max(f.Capacity[cell], 1))); uint8(share) != p.Resident[cell] {
+				t.Fatalf("picture %d at %d, cell %d: %d, expected %v", i, p.Time, cell, p.Resident[cell], share)
+			}
+		}
+	}
+	for _, cells := range []int{2000, 300} { // of a page each, and of several
+		f, err := Film(t.Context(), s, &Query{}, HeapWish{Moments: moments, Cells: cells})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Pictures {
+			want := &readings[0]
+			for k := range readings {
+				if readings[k].Time <= f.Pictures[i].Time {
+					want = &readings[k]
+				}
+			}
+			check(f, i, want)
+		}
+	}
+	// Between two events, the reading is that between them.
+	for k := range readings {
+		cut, err := s.Reader.CutAt(readings[k].Time)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Film(t.Context(), s, &Query{At: &cut}, HeapWish{Moments: 1, Cells: 2000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(f, 0, &readings[k])
+	}
+	without, _ := random(t, 3, 100)
+	if n := without.Reader.PageReadings().Summary().Readings; n != 0 {
+		t.Errorf("%d readings", n)
+	}
+}

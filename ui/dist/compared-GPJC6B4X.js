@@ -1,1 +1,0 @@
-import{a}from"./chunk-C3UGS72I.js";import"./chunk-TF634AHH.js";import"./chunk-OYV4OZYV.js";import"./chunk-Y5IUOIRS.js";import"./chunk-L5PXCFL6.js";import"./chunk-4MICPNVF.js";import"./chunk-52C4Z3IF.js";import"./chunk-JMTLYT5R.js";import"./chunk-SVXCSGAV.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-7NZSEVC3.js";import"./chunk-4YQLRUYT.js";import"./chunk-OYV4OZYV.js";import"./chunk-JMTLYT5R.js";import"./chunk-SVXCSGAV.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
