@@ -23,8 +23,8 @@ const (
 	napFlow    = 20 * time.Millisecond // while agents can wake the drain
 	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes the drain, and gives up on it after 200 ms
 	napDeep    = time.Second           // where all that matters wakes the drain
-	roundBytes = 512 << 10 // a round that takes more came too late, one that takes half of it too early
-	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
+	roundBytes = 512 << 10             // a round that takes more came too late, one that takes half of it too early
+	trickle    = 4 << 10               // bytes in a round that are no reason to be quick
 	scanBusy   = 5 * time.Millisecond
 	scanIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
@@ -220,7 +220,7 @@ func (r *run) barrier() {
 	}
 	const global, globalExpedited = 1 << 0, 1 << 1
 	if all && r.expedited {
-		if _, _, e := unix.Syscall(unix.SYS_MEMBARRIER, globalExpedited, 0, 0); e == 0 {
+		if _, _, e := unix.RawSyscall(unix.SYS_MEMBARRIER, globalExpedited, 0, 0); e == 0 {
 			return
 		}
 		r.expedited = false
