@@ -181,6 +181,10 @@ func (a *Alarm) Ignore(s *spool.Spool) {
 // after 200 ms.
 const deafNap = 50 * time.Millisecond
 
+// rounding makes up for what passes before the goroutine sleeps. Go sleeps for whole milliseconds, rounded down, and then
+// for one more.
+const rounding = 40 * time.Microsecond
+
 // Wait sleeps until Ring is called or an agent of one of the spools wakes the recorder, at most for the given time. A
 // spool that it was given must not be closed before Ignore.
 func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
@@ -204,7 +208,7 @@ func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
 	for _, s := range spools {
 		s.Sleeps(true)
 	}
-	a.timer.Reset(d)
+	a.timer.Reset(d + rounding)
 	select {
 	case <-a.bell: // what was rung for is looked at from here on
 	case <-a.timer.C:

@@ -79,15 +79,16 @@ func (p *Process) interval(now time.Time) time.Duration {
 func (p *Process) rouse(now time.Time) {
 	if p.pause > minInterval {
 		p.pause = 0
-		if next := now.Add(p.interval(now) - minInterval/2); next.Before(p.next) {
+		if next := now.Add(p.interval(now)); next.Before(p.next) {
 			p.next = next
 		}
 	}
 }
 
-// read takes a sample if it is due, unless the process executes another image by now.
+// read takes a sample if it is due, or soon, so that one timer does for many processes; unless the process executes
+// another image by now.
 func (p *Process) read(now time.Time) {
-	if now.Before(p.next) {
+	if now.Before(p.next.Add(-minInterval / 2)) {
 		return
 	}
 	smp := Unknown
@@ -100,7 +101,7 @@ func (p *Process) read(now time.Time) {
 	same := stack != 0 && stack == p.stack // the image's, when the latest of these was read
 	p.pace(&smp)
 	interval := max(p.interval(now), p.pause)
-	p.next = now.Add(interval - minInterval/2) // the timer's grid decides
+	p.next = now.Add(interval)
 	if !ok {
 		return
 	}
