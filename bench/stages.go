@@ -145,7 +145,7 @@ func (b *bench) stagesOf(w *workload) (times map[string]float64, events float64,
 	if err := script.Start(); err != nil {
 		return nil, 0, err
 	}
-	times = sumStages(bufio.NewScanner(pipe))
+	times = sumStages(bufio.NewScanner(pipe), filepath.Base(b.heaptap))
 	if err := script.Wait(); err != nil {
 		return nil, 0, fmt.Errorf("perf script: %w", err)
 	}
@@ -157,9 +157,10 @@ func (b *bench) stagesOf(w *workload) (times map[string]float64, events float64,
 }
 
 // sumStages reads what perf script prints, a sample after another: a line with the process, then one for each function
-// on its call stack, then an empty one. It adds up the samples of heaptap's own processes.
-func sumStages(in *bufio.Scanner) map[string]float64 {
+// on its call stack, then an empty one. It adds up the samples of heaptap's own processes; name is its file's.
+func sumStages(in *bufio.Scanner, name string) map[string]float64 {
 	in.Buffer(nil, 1<<20)
+	name = name[:min(len(name), 15)] // what the kernel keeps of it
 	times := map[string]float64{}
 	at := newStageOf()
 	ours := false
@@ -174,7 +175,7 @@ func sumStages(in *bufio.Scanner) map[string]float64 {
 			ours, stack = false, stack[:0]
 		case line[0] != '\t':
 			// The recorder's threads are named after /proc/self/exe, as which it is started.
-			ours = strings.HasPrefix(line, "heaptap") || strings.HasPrefix(line, "exe ")
+			ours = strings.HasPrefix(line, name) || strings.HasPrefix(line, "heaptap-") || strings.HasPrefix(line, "exe ")
 		default:
 			if f := strings.Fields(line); len(f) > 1 {
 				stack = append(stack, f[1])

@@ -35,7 +35,7 @@ w   104/104
 `
 	const one = 1e9 / stagesRate
 	want := map[string]float64{"drain": one, "Go: sysmon": one, "summaries by block": one, "columns": one, "other": one}
-	if got := sumStages(bufio.NewScanner(strings.NewReader(text))); !maps.Equal(got, want) {
+	if got := sumStages(bufio.NewScanner(strings.NewReader(text)), "heaptap"); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

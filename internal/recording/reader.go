@@ -58,8 +58,8 @@ func Open(path string) (*Reader, error) {
 	return OpenFile(f, path)
 }
 
-// OpenTimeline opens the recording at path for what a timeline of the process needs: events and their sums, samples, and
-// of the statistics what was live and the peak. The tables of call stacks and names are as if they were empty.
+// OpenTimeline opens the recording at path for what a timeline of the process needs: events and their sums, samples,
+// and of the statistics what was live and the peak. The tables of call stacks and names are as if they were empty.
 func OpenTimeline(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {

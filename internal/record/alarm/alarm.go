@@ -181,8 +181,8 @@ func (a *Alarm) Ignore(s *spool.Spool) {
 // after 200 ms.
 const deafNap = 50 * time.Millisecond
 
-// rounding makes up for what passes before the goroutine sleeps. Go sleeps for whole milliseconds, rounded down, and then
-// for one more.
+// rounding makes up for what passes before the goroutine sleeps. Go sleeps for whole milliseconds, rounded down, and
+// then for one more.
 const rounding = 40 * time.Microsecond
 
 // Wait sleeps until Ring is called or an agent of one of the spools wakes the recorder, at most for the given time. A

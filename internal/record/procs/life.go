@@ -159,7 +159,8 @@ func readable(fd int) bool {
 	fds := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	var now unix.Timespec
 	// It does not wait, so Go's scheduler need not know of it.
-	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 1, uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), 1,
+		uintptr(unsafe.Pointer(&now)), 0, 0, 0)
 	return errno == 0 && n > 0
 }
 
