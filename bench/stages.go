@@ -28,7 +28,8 @@ var stages = []stage{
 	{"rows on their way to the columns", `internal/recording\.\(\*(Writer|chunk)\)`},
 	{"columns", `recording/(block|column)\.`},
 	{"statistics", `internal/tally\.`},
-	{"summaries by block", `recording\.\(\*(appender|summaries|farWriter)\) recording/block\.\(\*(Changes|farSums)\)`},
+	{"summaries by block", `recording\.\(\*(appender|summaries|farWriter)\) ` +
+		`recording/block\.\(\*(Changes|farSums)\)`},
 	{"compression", `klauspost/ recording/block\.\(\*Packer\) recording/column\.\(\*Payload\)`},
 	{"files", `recording\.osFile heaptap/internal/(outfile|private|run|record/output|record/names)\.`},
 	{"call stacks, modules", `record/stacks\. spool\.\(\*Tables\) internal/recording\.(move|encode|table)`},
@@ -175,7 +176,8 @@ func sumStages(in *bufio.Scanner, name string) map[string]float64 {
 			ours, stack = false, stack[:0]
 		case line[0] != '\t':
 			// The recorder's threads are named after /proc/self/exe, as which it is started.
-			ours = strings.HasPrefix(line, name) || strings.HasPrefix(line, "heaptap-") || strings.HasPrefix(line, "exe ")
+			ours = strings.HasPrefix(line, name) || strings.HasPrefix(line, "heaptap-") ||
+				strings.HasPrefix(line, "exe ")
 		default:
 			if f := strings.Fields(line); len(f) > 1 {
 				stack = append(stack, f[1])
