@@ -155,6 +155,11 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 	tools/setup.sh bench
 	$(GO) run ./bench -short -o docs/performance.md
 
+.PHONY: bench-stages
+bench-stages: ## measure where the time beside the target goes (minutes; needs perf); writes docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -stages -o docs/performance.md
+
 .PHONY: bench-replay
 bench-replay: ## run programs on four allocators, and compare with heaptap replay (minutes)
 	tools/setup.sh bench

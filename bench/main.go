@@ -37,6 +37,8 @@ func run() error {
 		"and write its section of the page only")
 	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
 		"page only")
+	ofStages := flag.Bool("stages", false, "instead, measure where the time beside the target goes, by stage of the "+
+		"recorder, and write its section of the page only")
 	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
 		"only: those named as arguments (a folder: a run of many processes), or those that it makes")
 	browser := flag.Bool("browser", false, "instead, measure the web app in a browser with those recordings, and "+
@@ -102,6 +104,13 @@ func run() error {
 			r.workloads = append(r.workloads, w)
 		}
 	}
+	if *ofStages {
+		section, err := b.askStages(r.workloads)
+		if err != nil {
+			return err
+		}
+		return writeSection(*out, stagesHeading, section)
+	}
 	var none []string
 	r.variants, none = b.variants(*rivals, *slow)
 	r.missing = append(r.missing, none...)
@@ -151,7 +160,7 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	} else {
 		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
 			bigUnmeasured), keptSection(string(old), scriptHeading, ""))
-		for _, heading := range []string{uiHeading, browserHeading} {
+		for _, heading := range []string{stagesHeading, uiHeading, browserHeading} {
 			if kept := keptSection(string(old), heading, ""); kept != "" {
 				page = withSection(page, heading, kept)
 			}

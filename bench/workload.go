@@ -87,9 +87,25 @@ func workloads(dir string, scale float64) (all []workload, missing []string, err
 		all = append(all, workload{name: "sqlite", what: "in-memory bulk insert, index, group by",
 			args: []string{sqlite, ":memory:"}, stdin: programs.SQL(n(1e6)), trace: true})
 	}
+	if perl, err := exec.LookPath("perl"); err != nil {
+		missing = append(missing, "perl")
+	} else {
+		all = append(all, workload{name: "perl", what: "words counted in a hash, sorted and joined",
+			args: []string{perl, "-e", fmt.Sprintf(perlWords, n(40))}, env: []string{"PERL_HASH_SEED=0"}, trace: true})
+	}
 	redis, none := redisWorkload(n(30e3))
 	return append(all, redis...), append(missing, none...), nil
 }
+
+// perlWords is a program that does the same a number of times.
+const perlWords = `for my $round (1..%d) {
+	my (%%count, @lines);
+	push @lines, join " ", map { "word" . ($_ * 7919 * $round %% 4099) } $_ .. $_ + 20 for 1 .. 1000;
+	for my $line (@lines) { $count{$_}++ for split / /, $line }
+	my $text = join ",", map { "$_=$count{$_}" } sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %%count;
+	print length $text, "\n";
+}
+`
 
 // synthetic returns the modes of tests/programs/src/w.c as workloads. n scales their sizes.
 func synthetic(w string, n func(float64) int) []workload {

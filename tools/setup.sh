@@ -58,7 +58,7 @@ programs)
 	;;
 bench)
 	needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server redis-benchmark:redis-tools
-		heaptrack:heaptrack valgrind:valgrind"
+		heaptrack:heaptrack valgrind:valgrind perl:perl perf:linux-perf"
 	;;
 *)
 	echo "tools/setup.sh: unknown target $for_" >&2

@@ -19,13 +19,20 @@ import (
 
 func main() {
 	launch.DropPreload()
+	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == launch.RecorderCommand) {
+		hurry()
+	}
 	narrowHelp(os.Stdout)
 	os.Exit(execute(os.Args[1:]))
 }
 
 // execute runs a command line and returns the exit status.
 func execute(args []string) int {
-	return executeRoot(newRootCommand(allCommands), args)
+	commands := allCommands
+	if len(args) > 0 && args[0] == launch.RecorderCommand { // nobody reads its help
+		commands = []func() *cobra.Command{newRecorderCommand}
+	}
+	return executeRoot(newRootCommand(commands), args)
 }
 
 func executeRoot(root *cobra.Command, args []string) int {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 )
 
 // busyMemory is the amount of memory above which garbage is collected more often, in commands that hold the call
@@ -30,6 +31,21 @@ func saveServedMemory() {
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), servedProcessors))
+	}
+}
+
+// A process of `heaptap run` that lives for less than hurryTime, as with a short command, collects no garbage, unless
+// it has much of it: each collection would take as long as much else that it does.
+const (
+	hurryTime    = time.Second
+	hurryGarbage = 400 // percent of what is in use, which counts as 4 MB at least
+)
+
+// hurry collects little garbage at first.
+func hurry() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(hurryGarbage)
+		time.AfterFunc(hurryTime, func() { debug.SetGCPercent(100) })
 	}
 }
 

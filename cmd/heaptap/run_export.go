@@ -42,8 +42,11 @@ func exportsOf(cmd *cobra.Command, names []string) (runExports, error) {
 // write exports each recording in each format, beside the recording. Of a run with several programs, it exports the one
 // that matters, beside the run. It warns of what fails: the exit status is the program's.
 func (list runExports) write(cmd *cobra.Command, result *launch.Result, console *launch.Console) {
+	if len(list) == 0 {
+		return // which program matters takes time to find out
+	}
 	recordings := result.Recordings
-	if i, _ := result.Matters(); i >= 0 && len(list) > 0 {
+	if i, _ := result.Matters(); i >= 0 {
 		recordings = recordings[i : i+1]
 	}
 	for _, e := range list {
@@ -60,7 +63,7 @@ func (list runExports) write(cmd *cobra.Command, result *launch.Result, console 
 			}
 		}
 	}
-	if n := len(result.Running); n > 0 && len(list) > 0 {
+	if n := len(result.Running); n > 0 {
 		console.Warn("not exported: processes that still run (%s); their recordings are written when they end",
 			strings.Trim(fmt.Sprint(result.Running[:min(n, 5)]), "[]"))
 	}

@@ -47,8 +47,10 @@ func newLanes() *lanes {
 }
 
 var (
-	tabForm  = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	laneForm = regexp.MustCompile(`^(brush|view|background)(/[a-z0-9-]{1,32})?$`)
+	tabForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`) })
+	laneForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(brush|view|background)(/[a-z0-9-]{1,32})?$`)
+	})
 )
 
 // enter waits until a request may be answered. The context that it returns is cancelled when a newer one in its lane
@@ -56,10 +58,10 @@ var (
 func (l *lanes) enter(ctx context.Context, h http.Header) (_ context.Context, leave func(), err error) {
 	tab, lane := h.Get(tabHeader), h.Get(laneHeader)
 	switch {
-	case lane != "" && !laneForm.MatchString(lane):
+	case lane != "" && !laneForm().MatchString(lane):
 		return nil, nil, badParameter(laneHeader, fmt.Sprintf("%q is not a lane", lane),
 			"known are brush, view and background; view/tree is the lane of a part of the page")
-	case tab != "" && !tabForm.MatchString(tab):
+	case tab != "" && !tabForm().MatchString(tab):
 		return nil, nil, badParameter(tabHeader, "it is not the name of a tab",
 			"use up to 64 letters, digits and dashes")
 	}

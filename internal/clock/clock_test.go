@@ -3,6 +3,8 @@ package clock
 import (
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestNow(t *testing.T) {
@@ -12,6 +14,21 @@ func TestNow(t *testing.T) {
 			t.Fatalf("the counter went back from %d to %d", last, n)
 		} else {
 			last = n
+		}
+	}
+}
+
+// TestMonotonic compares with what the kernel says.
+func TestMonotonic(t *testing.T) {
+	for range 100 {
+		before := Monotonic()
+		var now unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+			t.Fatal(err)
+		}
+		after := Monotonic()
+		if k := uint64(now.Nano()); k < before || k > after {
+			t.Fatalf("%d, the kernel's %d, %d", before, k, after)
 		}
 	}
 }

@@ -15,14 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pace of the drain. A chunk pool is about 4 MiB; the less is in it, the more of it stays in the target's cache.
+// Pace of the drain. A chunk pool is about 4 MiB, and an agent wakes the drain once half of it is full; the less is in
+// it, the more of it stays in the target's cache. A round costs as much as some thousand events.
 const (
 	napBusy    = time.Millisecond
 	napIdle    = 5 * time.Millisecond
+	napFlow    = 20 * time.Millisecond // while agents can wake the drain
 	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes the drain, and gives up on it after 200 ms
 	napDeep    = time.Second           // where all that matters wakes the drain
-	roundBytes = 512 << 10
-	trickle    = 4 << 10 // bytes in a round that are no reason to be quick
+	roundBytes = 512 << 10             // a round that takes more came too late, one that takes half of it too early
+	trickle    = 4 << 10               // bytes in a round that are no reason to be quick
 	scanBusy   = 5 * time.Millisecond
 	scanIdle   = 50 * time.Millisecond
 	lifeBusy   = 10 * time.Millisecond
@@ -84,7 +86,10 @@ func (r *run) drain(ctx context.Context) {
 		case r.main.over && r.settledAt == 0 && now.Sub(r.main.endedAt) < time.Second:
 			nap = napBusy
 		case n >= roundBytes:
-			nap = max(nap/2, napBusy/8)
+			nap = max(nap/2, napBusy)
+		case n > roundBytes/2:
+		case flows && !r.alarm.Deaf():
+			nap = min(max(nap*2, napBusy), napFlow)
 		case flows:
 			nap = min(max(nap*2, napBusy), napIdle)
 		default:
@@ -215,7 +220,7 @@ func (r *run) barrier() {
 	}
 	const global, globalExpedited = 1 << 0, 1 << 1
 	if all && r.expedited {
-		if _, _, e := unix.Syscall(unix.SYS_MEMBARRIER, globalExpedited, 0, 0); e == 0 {
+		if _, _, e := unix.RawSyscall(unix.SYS_MEMBARRIER, globalExpedited, 0, 0); e == 0 {
 			return
 		}
 		r.expedited = false

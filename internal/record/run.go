@@ -310,6 +310,7 @@ func (r *run) reportHidden(o *source) {
 
 // remove removes a spool's files once its worker has finished.
 func (r *run) remove(o *source) {
+	r.alarm.Ignore(o.spool)
 	o.reader.Close()
 	o.spool.Close()
 	for _, name := range append(o.w.stateFiles(), filepath.Base(o.spool.Path())) {

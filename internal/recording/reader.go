@@ -42,6 +42,7 @@ type Reader struct {
 	counted  bool       // tally was counted by this Reader
 	counting sync.Mutex // of tally
 	budget   int64      // bytes that tables may still unpack to
+	brief    bool       // only what a timeline needs is read
 
 	measure func() (int64, error) // the file's length now; nil: it stays
 	locked  func() bool           // whether a recorder has the file open; nil: none has
@@ -58,8 +59,20 @@ func Open(path string) (*Reader, error) {
 	return OpenFile(f, path)
 }
 
+// OpenTimeline opens the recording at path for what a timeline of the process needs: events and their sums, samples,
+// and of the statistics what was live and the peak. The tables of call stacks and names are as if they were empty.
+func OpenTimeline(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return openFile(f, path, true)
+}
+
 // OpenFile opens the recording in an open file, and takes the file over: Close closes it, and so does an error.
-func OpenFile(f *os.File, path string) (*Reader, error) {
+func OpenFile(f *os.File, path string) (*Reader, error) { return openFile(f, path, false) }
+
+func openFile(f *os.File, path string, brief bool) (*Reader, error) {
 	st, err := f.Stat()
 	if err == nil && st.IsDir() {
 		err = fmt.Errorf("%s: is a directory, not a recording", path)
@@ -76,7 +89,7 @@ func OpenFile(f *os.File, path string) (*Reader, error) {
 		return locked
 	}
 	live := locked() // before the file is read: what a recorder writes last is then in it
-	r, err := NewReader(f, st.Size(), filepath.Base(path))
+	r, err := newReader(f, st.Size(), filepath.Base(path), brief)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -94,10 +107,15 @@ func OpenFile(f *os.File, path string) (*Reader, error) {
 
 // NewReader reads a recording of size bytes from f. The name is used in messages.
 func NewReader(f io.ReaderAt, size int64, name string) (*Reader, error) {
+	return newReader(f, size, name, false)
+}
+
+func newReader(f io.ReaderAt, size int64, name string, brief bool) (*Reader, error) {
 	r := &Reader{
 		blockFile: blockFile{name: name, data: f, size: size, seen: make(map[string]bool)},
 		Tables:    Tables{frames: make(map[uint32][]event.Frame)},
 		budget:    roomOf(size),
+		brief:     brief,
 	}
 	r.pages.file = &r.blockFile
 	r.events = EventBlocks{file: &r.blockFile, tables: &r.Tables, process: &r.process}
@@ -146,6 +164,9 @@ func (r *Reader) load(blocks []indexEntry) {
 			continue
 		}
 		if b.typ == blockIndex || b.typ == 0 || b.typ == blockFolded || b.typ > lastBlock || r.events.folded(&b) {
+			continue
+		}
+		if r.brief && b.typ != blockProcess && b.typ != blockSamples && b.typ != blockTally && b.typ != blockEnding {
 			continue
 		}
 		p, err := r.payload(b.header, nil)
@@ -213,7 +234,11 @@ func (r *Reader) loadTally(s *column.Set) error {
 		}
 		b = append(b, piece...)
 	}
-	t, err := tally.Unmarshal(b)
+	unmarshal := tally.Unmarshal
+	if r.brief {
+		unmarshal = tally.UnmarshalLive
+	}
+	t, err := unmarshal(b)
 	if err != nil {
 		return err
 	}

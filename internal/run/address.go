@@ -22,7 +22,7 @@ func split(address string) (run, member string, ok bool) {
 		return "", "", false
 	}
 	member = strings.Join(parts[len(parts)-3:], "/")
-	return strings.Join(parts[:len(parts)-3], "/"), member, memberForm.MatchString(member)
+	return strings.Join(parts[:len(parts)-3], "/"), member, memberForm().MatchString(member)
 }
 
 // OpenRecording opens the recording at an address, or at the path of a recording that is not in a run.

@@ -117,13 +117,21 @@ func levelsOf(ctx context.Context, rec *recording.Reader) (Levels, error) {
 
 // readLevels reads the levels of a recording at a path; nil if it cannot be read.
 func readLevels(path string) Levels {
-	rec, err := recording.Open(path)
-	if err != nil {
-		return nil
+	for _, open := range []func(string) (*recording.Reader, error){
+		recording.OpenTimeline, // the tables take most of the time
+		recording.Open,         // there may be more call stacks than are valid without their table
+	} {
+		rec, err := open(path)
+		if err != nil {
+			return nil
+		}
+		list, err := levelsOf(context.Background(), rec)
+		_ = rec.Close()
+		if err == nil {
+			return list
+		}
 	}
-	defer rec.Close()
-	list, _ := levelsOf(context.Background(), rec)
-	return list
+	return nil
 }
 
 // mostOpen is how many recordings are open at a time.

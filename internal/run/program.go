@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"sync"
 	"time"
 )
 
@@ -112,12 +113,16 @@ func memberOf(p *Program, again int) string {
 	return fmt.Sprintf("p/%02x/%d-%x%s.htap", p.Pid&0xff, p.Pid, uint64(p.Start.UnixNano()), suffix)
 }
 
-var memberForm = regexp.MustCompile(`^p/[0-9a-f]{2}/[0-9a-f-]{3,64}(\.[0-9]{1,5})?\.htap$`)
+// memberForm matches such a path. As other expressions that take long to compile, it is compiled when it is needed:
+// every `heaptap run` starts this program twice.
+var memberForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^p/[0-9a-f]{2}/[0-9a-f-]{3,64}(\.[0-9]{1,5})?\.htap$`)
+})
 
 // check makes sure that what a file says of a program can be used.
 func (p *Program) check() error {
 	switch {
-	case p.Member != "" && !memberForm.MatchString(p.Member):
+	case p.Member != "" && !memberForm().MatchString(p.Member):
 		return fmt.Errorf("%q is not the name of a recording", p.Member)
 	case p.Packed != nil && (p.Packed.Offset < 0 || p.Packed.Size < 0 || p.Packed.Offset+p.Packed.Size < 0):
 		return fmt.Errorf("%d bytes at %d are not a place", p.Packed.Size, p.Packed.Offset)

@@ -117,7 +117,7 @@ func (r *Run) members() map[string]bool {
 			continue
 		}
 		for _, f := range files {
-			if member := path.Join(dir, f.Name()); f.Type().IsRegular() && memberForm.MatchString(member) {
+			if member := path.Join(dir, f.Name()); f.Type().IsRegular() && memberForm().MatchString(member) {
 				found[member] = true
 			}
 		}

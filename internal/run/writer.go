@@ -269,7 +269,7 @@ func (w *Writer) End(n int, end Program, putBack func(path string) (at string, e
 	_ = w.ready() // if there can be no folder, putBack finds a place
 	address = filepath.Join(w.path, p.Member)
 	at, err := putBack(address)
-	if rel, e := filepath.Rel(w.path, at); e == nil && rel != p.Member && memberForm.MatchString(rel) {
+	if rel, e := filepath.Rel(w.path, at); e == nil && rel != p.Member && memberForm().MatchString(rel) {
 		p.Member, end.Member, address = rel, rel, at
 	}
 	end.Levels = end.levels(at)

@@ -37,7 +37,7 @@ func (s *Spool) Abandon() {
 	})
 }
 
-// Ring wakes a Wait for the spool, as an agent does.
+// Ring ends the Wait of a Listener of the spool, as an agent does.
 func (s *Spool) Ring() {
 	_ = guard(s.path, func() error {
 		atomic.AddUint32(&s.header.RecorderWake, 1)
@@ -47,37 +47,50 @@ func (s *Spool) Ring() {
 	})
 }
 
-// Wait sleeps until an agent of one of the spools wakes the recorder or Ring is called for one of them, but at most for
-// d. It does not sleep if rung returns true, which it must do for an earlier Ring. Wait returns false if it cannot wait
-// for these spools.
-func Wait(spools []*Spool, d time.Duration, rung func() bool) bool {
+// Sleeps informs the agents that the recorder sleeps, or that it is awake. Only one that sleeps is woken.
+func (s *Spool) Sleeps(asleep bool) {
+	_ = guard(s.path, func() error {
+		v := uint32(0)
+		if asleep {
+			v = 1
+		}
+		atomic.StoreUint32(&s.header.RecorderSleeps, v)
+		return nil
+	})
+}
+
+// Listener waits for the agents of some spools.
+type Listener struct {
+	waiters [maxWait]futexWaiter
+	n       int
+}
+
+// Listen begins to listen: what rings from here on ends the next Wait. It is false if that is not possible for so many
+// spools.
+func (l *Listener) Listen(spools []*Spool) bool {
+	l.n = 0
 	if len(spools) == 0 || len(spools) > maxWait {
 		return false
 	}
-	var waiters [maxWait]futexWaiter
-	for i, s := range spools {
-		_ = guard(s.path, func() error {
-			// Read the value first: an agent that finds the flag set changes the value.
-			v := atomic.LoadUint32(&s.header.RecorderWake)
-			atomic.StoreUint32(&s.header.RecorderSleeps, 1)
-			waiters[i] = futexWaiter{
-				value: uint64(v), address: uint64(uintptr(unsafe.Pointer(&s.header.RecorderWake))), flags: futex32,
+	for _, s := range spools {
+		err := guard(s.path, func() error {
+			l.waiters[l.n] = futexWaiter{
+				value: uint64(atomic.LoadUint32(&s.header.RecorderWake)), flags: futex32,
+				address: uint64(uintptr(unsafe.Pointer(&s.header.RecorderWake))),
 			}
 			return nil
 		})
-		if waiters[i].address == 0 {
+		if err != nil {
 			return false
 		}
+		l.n++
 	}
-	ok := rung() || futexWait(waiters[:len(spools)], d)
-	for _, s := range spools {
-		_ = guard(s.path, func() error {
-			atomic.StoreUint32(&s.header.RecorderSleeps, 0)
-			return nil
-		})
-	}
-	return ok
+	return true
 }
+
+// Wait sleeps until an agent of one of the spools wakes the recorder or Ring is called for one of them, but at most for
+// d. It is false if the kernel cannot wait for them. A spool may be closed meanwhile.
+func (l *Listener) Wait(d time.Duration) bool { return futexWait(l.waiters[:l.n], d) }
 
 const (
 	futexWaitOp = 0

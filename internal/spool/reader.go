@@ -157,12 +157,18 @@ func (r *Reader) Round(sink Sink, over func(proc uint32) bool) error {
 }
 
 // maxTouched bounds how many chunks, of up to 64 KiB, are in the reader's memory: programs with many threads have many.
-const maxTouched = 1024
+// Nothing is gained where there are no more than fewChunks.
+const (
+	maxTouched = 1024
+	fewChunks  = 128
+)
 
 func (r *Reader) touch() {
 	if r.touched++; r.touched > maxTouched {
 		r.touched = 0
-		r.chunks.forget()
+		if atomic.LoadUint32(&r.s.header.NextChunk) > fewChunks {
+			r.chunks.forget()
+		}
 	}
 }
 

@@ -140,6 +140,7 @@ func TestReadWhileWritten(t *testing.T) {
 				wg.Wait()
 				close(done)
 			}()
+			var l Listener
 			for running := true; running; {
 				select {
 				case <-done:
@@ -152,7 +153,11 @@ func TestReadWhileWritten(t *testing.T) {
 						return atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) != 0
 					})
 				}
-				Wait([]*Spool{s}, 200*time.Microsecond, func() bool { return false })
+				if l.Listen([]*Spool{s}) {
+					s.Sleeps(true)
+					l.Wait(200 * time.Microsecond)
+					s.Sleeps(false)
+				}
 				s.Beat()
 			}
 			if len(c.data) != threads || len(c.ended) != threads || len(c.damaged) != 0 {

@@ -198,25 +198,9 @@ func appendMasked(b []byte, fields []*uint64) []byte {
 // Unmarshal reads the binary form of a summary. Its memory is proportional to len(b), whatever b contains.
 func Unmarshal(b []byte) (*Summary, error) {
 	d := decoder{rest: b, size: len(b)}
-	version := d.number("version")
-	if d.err == nil && (version < summaryVersion || version > summarySpread) {
-		return nil, fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap",
-			version, summaryVersion, summarySpread)
-	}
 	s := &Summary{}
 	t := &s.Totals
-	for _, f := range t.fields() {
-		*f = d.number("totals")
-	}
-	t.LastTime = d.time("last time")
-	t.Peak.Time = d.time("time of the peak")
-	for i := range d.count("functions", 1) {
-		if n := d.number("calls"); i < int(event.FuncCount) {
-			t.Funcs[i] = n
-		} else {
-			t.Funcs[event.FuncUnknown] += n
-		}
-	}
+	version := d.totals(t)
 	s.Stacks = d.stacks()
 	if n := d.count("threads", 1); n > 0 {
 		s.Threads = make([]Thread, n)
@@ -241,6 +225,36 @@ func Unmarshal(b []byte) (*Summary, error) {
 		return nil, d.err
 	}
 	return s, nil
+}
+
+// UnmarshalLive reads of the binary form of a summary only what was live, and how much at most.
+func UnmarshalLive(b []byte) (*Summary, error) {
+	d := decoder{rest: b, size: len(b)}
+	s := &Summary{}
+	d.totals(&s.Totals)
+	return s, d.err
+}
+
+// totals reads the beginning of a summary, and returns its version.
+func (d *decoder) totals(t *Totals) (version uint64) {
+	version = d.number("version")
+	if d.err == nil && (version < summaryVersion || version > summarySpread) {
+		d.err = fmt.Errorf("summary has version %d, this heaptap reads versions %d to %d: use a newer heaptap", version,
+			summaryVersion, summarySpread)
+	}
+	for _, f := range t.fields() {
+		*f = d.number("totals")
+	}
+	t.LastTime = d.time("last time")
+	t.Peak.Time = d.time("time of the peak")
+	for i := range d.count("functions", 1) {
+		if n := d.number("calls"); i < int(event.FuncCount) {
+			t.Funcs[i] = n
+		} else {
+			t.Funcs[event.FuncUnknown] += n
+		}
+	}
+	return version
 }
 
 // decoder reads numbers. After the first error it returns zeros.

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/import/lines"
@@ -28,8 +29,10 @@ import (
 )
 
 var (
-	gperftoolsHead = regexp.MustCompile(
-		`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
+	gperftoolsHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
+	})
 	jemallocHead = regexp.MustCompile(`^heap_v2/(\d+)$`)
 )
 
@@ -85,7 +88,7 @@ func (r *reader) head(text string) error {
 		r.t, r.line = merge.NewImported("jemalloc"), r.jemalloc
 		return r.sampled(m[1], 1)
 	}
-	m := gperftoolsHead.FindStringSubmatch(text)
+	m := gperftoolsHead().FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%.80q: expected the header of a heap profile", text)
 	}

@@ -2,9 +2,14 @@
 // run's folder changes, or another goroutine rings.
 //
 // The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
+//
+// The drain sleeps as a goroutine, on a timer and a channel. Another goroutine listens to the agents, in a system call
+// that lasts until one of them rings. Were the drain itself in that call, again and again for some milliseconds, then
+// Go's sysmon would look 10,000 times a second whether it takes too long.
 package alarm
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,10 +21,16 @@ import (
 
 // Alarm is what the drain sleeps on. nil is none: nothing sleeps.
 type Alarm struct {
-	rung  atomic.Bool
 	bell  chan struct{}
-	mu    sync.Mutex
-	sleep *spool.Spool // one of those that the drain waits for
+	timer *time.Timer
+
+	mu        sync.Mutex
+	spools    []*spool.Spool // whose agents can wake the drain
+	listening bool           // to these, in hear, which then has the listener
+	listener  spool.Listener
+	listen    chan struct{} // has hear begin
+	out       sync.Cond     // hear has ended
+	deaf      atomic.Bool   // the system cannot wait for these
 
 	epoll, folder, stop int // descriptors; epoll is -1 if nothing can be watched
 	watched             bool
@@ -27,7 +38,9 @@ type Alarm struct {
 
 // New returns an alarm that watches a run's folder.
 func New(runDir string) *Alarm {
-	a := &Alarm{bell: make(chan struct{}, 1), folder: -1, stop: -1}
+	a := &Alarm{bell: make(chan struct{}, 1), listen: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
+		folder: -1, stop: -1}
+	a.out.L = &a.mu
 	var err error
 	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		a.epoll = -1
@@ -49,6 +62,9 @@ func New(runDir string) *Alarm {
 // Watched says whether the run's folder is watched.
 func (a *Alarm) Watched() bool { return a.watched }
 
+// Deaf says whether the system cannot wait for the agents: they cannot wake the drain.
+func (a *Alarm) Deaf() bool { return a.deaf.Load() }
+
 // watch has the alarm ring when a descriptor becomes readable, until it is closed.
 func (a *Alarm) watch(fd int, events uint32) bool {
 	e := unix.EpollEvent{Events: events, Fd: int32(fd)}
@@ -62,6 +78,9 @@ func (a *Alarm) WatchEnd(l *procs.Life) bool {
 
 // Serve rings for what is watched, until End is called.
 func (a *Alarm) Serve() {
+	var listener sync.WaitGroup
+	listener.Go(a.hear)
+	defer listener.Wait()
 	if a.epoll < 0 {
 		return
 	}
@@ -88,6 +107,10 @@ func (a *Alarm) Serve() {
 
 // End has Serve return.
 func (a *Alarm) End() {
+	a.mu.Lock()
+	a.interrupt()
+	a.mu.Unlock()
+	close(a.listen)
 	if a.stop >= 0 {
 		_, _ = unix.Write(a.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
@@ -107,15 +130,50 @@ func (a *Alarm) Ring() {
 	if a == nil {
 		return
 	}
-	a.rung.Store(true)
 	select {
 	case a.bell <- struct{}{}:
 	default:
 	}
+}
+
+// hear rings for the agents, at most once for each time that the drain sleeps: what they write does not keep it busy.
+func (a *Alarm) hear() {
+	for range a.listen {
+		heard := a.listener.Wait(patience)
+		a.deaf.Store(!heard)
+		a.mu.Lock()
+		a.listening = false
+		a.out.Broadcast()
+		a.mu.Unlock()
+		if heard {
+			a.Ring()
+		}
+	}
+}
+
+// patience bounds how long the listener waits at a time: a spool that was cut short does not ring.
+const patience = time.Second
+
+// interrupt has the listener stop waiting; a.mu is held.
+func (a *Alarm) interrupt() {
+	for a.listening {
+		for _, s := range a.spools {
+			s.Ring()
+		}
+		a.out.Wait()
+	}
+}
+
+// Ignore has a spool not be listened to: it is to be closed.
+func (a *Alarm) Ignore(s *spool.Spool) {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.sleep != nil {
-		a.sleep.Ring()
+	if i := slices.Index(a.spools, s); i >= 0 {
+		a.interrupt()
+		a.spools = slices.Delete(a.spools, i, i+1)
 	}
 }
 
@@ -123,32 +181,41 @@ func (a *Alarm) Ring() {
 // after 200 ms.
 const deafNap = 50 * time.Millisecond
 
-// Wait sleeps until Ring is called or an agent wakes the recorder, at most for the given time.
+// rounding makes up for what passes before the goroutine sleeps. Go sleeps for whole milliseconds, rounded down, and
+// then for one more.
+const rounding = 40 * time.Microsecond
+
+// Wait sleeps until Ring is called or an agent of one of the spools wakes the recorder, at most for the given time. A
+// spool that it was given must not be closed before Ignore.
 func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
-	if len(spools) > 0 {
-		a.mu.Lock()
-		a.sleep = spools[0]
-		a.mu.Unlock()
-	}
-	if !spool.Wait(spools, d, a.rung.Load) {
-		if len(spools) > 0 {
-			d = min(d, deafNap)
-		}
-		t := time.NewTimer(d)
-		select {
-		case <-a.bell:
-		case <-t.C:
-		}
-		t.Stop()
-	}
 	a.mu.Lock()
-	a.sleep = nil // it may be closed before the next wait
-	a.mu.Unlock()
-	select {
-	case <-a.bell:
-	default:
+	if !slices.Equal(spools, a.spools) {
+		a.interrupt()
+		a.spools = append(a.spools[:0], spools...)
 	}
-	a.rung.Store(false) // what was rung for is looked at from here on
+	if !a.listening && len(spools) > 0 {
+		// Before an agent can see that the recorder sleeps, and ring.
+		if a.listening = a.listener.Listen(spools); a.listening {
+			a.listen <- struct{}{}
+		} else {
+			a.deaf.Store(true)
+		}
+	}
+	a.mu.Unlock()
+	if a.deaf.Load() && len(spools) > 0 {
+		d = min(d, deafNap)
+	}
+	for _, s := range spools {
+		s.Sleeps(true)
+	}
+	a.timer.Reset(d + rounding)
+	select {
+	case <-a.bell: // what was rung for is looked at from here on
+	case <-a.timer.C:
+	}
+	for _, s := range spools {
+		s.Sleeps(false)
+	}
 }
 
 // Heard passes on what comes from a channel, and rings for it, until stop is closed.

@@ -51,7 +51,8 @@ func (f *File) block() (b []byte, at int64) {
 	if !f.fill(at) {
 		return make([]byte, blockSize), -1
 	}
-	b, err := unix.Mmap(int(f.file.Fd()), at, blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	b, err := unix.Mmap(int(f.file.Fd()), at, blockSize, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		f.broken = true
 		return make([]byte, blockSize), -1

@@ -123,6 +123,7 @@ func (s *Store) get() *memBlock {
 		if !m.empty || s.journal.fill(m.at) {
 			s.empty = s.empty[:n-1]
 			m.empty = false
+			_ = unix.Madvise(m.b, unix.MADV_POPULATE_WRITE)
 			binary.LittleEndian.PutUint64(m.b, blockMagic)
 			return m
 		}

@@ -38,6 +38,7 @@ type Process struct {
 	areas    areas
 	heap     heapPages
 
+	stack  uint64        // where the image's stack begins, as the kernel says; 0: not known
 	pause  time.Duration // between samples that show no change
 	latest event.Sample
 	at     uint64 // when that was taken
@@ -80,26 +81,29 @@ func (p *Process) interval(now time.Time) time.Duration {
 func (p *Process) rouse(now time.Time) {
 	if p.pause > minInterval {
 		p.pause = 0
-		if next := now.Add(p.interval(now) - minInterval/2); next.Before(p.next) {
+		if next := now.Add(p.interval(now)); next.Before(p.next) {
 			p.next = next
 		}
 	}
 }
 
-// read takes a sample if it is due, unless the process executes another image by now.
+// read takes a sample if it is due, or soon, so that one timer does for many processes; unless the process executes
+// another image by now.
 func (p *Process) read(now time.Time) {
-	if now.Before(p.next) {
+	if now.Before(p.next.Add(-minInterval / 2)) {
 		return
 	}
 	smp := Unknown
 	at := clock.Monotonic() // not later: the process may have ended by then
 	ok := p.statm(&smp)
+	stack := uint64(0)
 	if ok {
-		p.stat(&smp)
+		stack = p.stat(&smp)
 	}
+	same := stack != 0 && stack == p.stack // the image's, when the latest of these was read
 	p.pace(&smp)
 	interval := max(p.interval(now), p.pause)
-	p.next = now.Add(interval - minInterval/2) // the timer's grid decides
+	p.next = now.Add(interval)
 	if !ok {
 		return
 	}
@@ -108,11 +112,13 @@ func (p *Process) read(now time.Time) {
 		p.nextAll = now.Add(max(allInterval, interval))
 		peak = p.status(&smp)
 		p.system(&smp)
+		same = false
 	}
 	p.areas.read(p, now, &smp)
 	if smp.PSS < 0 && !now.Before(p.nextPSS) {
 		t := time.Now()
 		p.pss(&smp)
+		same = false
 		took := time.Since(t)
 		p.nextPSS = t.Add(max(pssInterval, took*pssDuty, interval))
 	}
@@ -121,9 +127,10 @@ func (p *Process) read(now time.Time) {
 	p.most = max(p.most, smp.RSS)
 	before := p.at
 	p.latest, p.at = smp, at
-	if !p.sameImage() { // after all that was read: it does not come back
+	if !same && !p.sameImage() { // after all that was read: it does not come back
 		return
 	}
+	p.stack = stack // of what was the image before, and still was after
 	if peak != nil {
 		p.Sink.Sample(before+(at-before)/2, *peak)
 	}
@@ -211,7 +218,8 @@ func (p *Process) statm(smp *event.Sample) bool {
 	return false
 }
 
-func (p *Process) stat(smp *event.Sample) {
+// stat returns where the image's stack begins, which differs between images; 0 if that is not known.
+func (p *Process) stat(smp *event.Sample) (stack uint64) {
 	b := p.proc("stat")
 	f := bytes.Fields(b[max(0, bytes.LastIndexByte(b, ')')):])
 	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
@@ -220,6 +228,10 @@ func (p *Process) stat(smp *event.Sample) {
 	if len(f) > 18 { // field 20
 		smp.Threads = max(0, number(f[18]))
 	}
+	if len(f) > 26 { // field 28
+		stack = uint64(max(0, number(f[26])))
+	}
+	return stack
 }
 
 // processorTime returns how much of the processors the process has used; 0: not known.
