@@ -2,12 +2,18 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
+import { liveBlocksOf, type LiveBlocks } from "../../model/blocks.ts";
+import { filtersOf } from "../../model/filters.ts";
+import type { Task } from "../../model/follower.ts";
 import { count, plural, size } from "../../model/format.ts";
 import { hash } from "../../model/group.ts";
 import {
+  addressesOf,
+  addressesText,
   addressOf,
   bandName,
   bandOf,
+  cellOf,
   cellWords,
   flameOf,
   heapOf,
@@ -16,14 +22,16 @@ import {
   momentAt,
   peakOf,
   pinsOf,
-  placeOfCell,
   tintOf,
   tints,
+  zoomedArea,
+  type Area,
   type Heap,
   type Pins,
 } from "../../model/heap.ts";
 import { visible } from "../../model/names.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { BlockBars, CellBlocks } from "../heap-blocks.tsx";
 import { HeapLegend, HeapPicture } from "../heap.tsx";
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
@@ -136,9 +144,28 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
   }, [heap, at]);
   const moment = heap.moments[Math.min(now.value, last)];
   const words = moment && momentWords(heap, moment, clock);
+  const area = useSignal<Area>({ first: 0, cells: heap.cells });
+  useEffect(() => {
+    area.value = { first: 0, cells: heap.cells };
+  }, [heap]);
+  const blocks = usePart(app, "heap-blocks", blocksTask);
+  const chosen = cellOf(heap, app.place.value.address);
+  const addresses = chosen === undefined ? undefined : addressesOf(heap, chosen);
   const choose = (cell: number) => {
-    const there = moment && placeOfCell(heap, app.place.value, moment, cell);
-    if (there) app.go(there);
+    const there = addressesOf(heap, cell);
+    if (!moment || !there) return;
+    if (playing.value) stop();
+    app.change({ address: addressesText(there), at: momentText(moment) });
+  };
+  /** Shows so many times as many cells. A single one is shown as its blocks, to scale. */
+  const zoom = (cell: number, times: number) => {
+    const before = area.value;
+    if (times > 1 ? before.cells >= heap.cells : before.cells <= 1) return false;
+    // Few cells would not become fewer, or more, in small steps.
+    const rounded = before.cells < 8 ? (times > 1 ? 2 : 0.5) : times;
+    area.value = zoomedArea(heap, before, cell, rounded);
+    if (area.value.cells === 1) choose(cell);
+    return true;
   };
   const data = useMemo(() => gridOf(heap, now.value), [heap, asTable.value ? now.value : -1]);
   const flip = () => (asTable.value = !asTable.value);
@@ -149,7 +176,8 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
   useActions(app, { "heap.table": flip, "heap.play": turn, "rows.csv": save });
   if (!moment || heap.cells === 0) return <EmptyBox why="No block was ever live in this range." />;
   const tint = tintOf(app.place.value);
-  const does = `click for the ${heap.by === "stack" ? "function" : "thread"}'s flame graph`;
+  const toScale = area.value.cells === 1 && chosen === area.value.first && addresses;
+  const whole = area.value.cells >= heap.cells;
   return (
     <>
       {heap.missing && (
@@ -181,6 +209,11 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
           <button type="button" class="plain" onClick={save}>
             Save as CSV
           </button>
+          {!asTable.value && !whole && (
+            <button type="button" class="plain" onClick={() => (area.value = { first: 0, cells: heap.cells })}>
+              all of the heap
+            </button>
+          )}
           {!asTable.value && (
             <button
               type="button"
@@ -196,19 +229,44 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
       <p>
         <bdi>{words}</bdi>
       </p>
-      {asTable.value ? (
-        <div class="heap-table" style={{ "--rows": data.rows }}>
-          <Grid data={data} cursor={cursor} events={{ enter: (row) => choose(cellsOf(heap)[row] ?? 0) }} />
+      <div class="heap-both">
+        <div class="heap-main">
+          {asTable.value ? (
+            <div class="heap-table" style={{ "--rows": data.rows }}>
+              <Grid data={data} cursor={cursor} events={{ enter: (row) => choose(cellsOf(heap)[row] ?? 0) }} />
+            </div>
+          ) : (
+            <>
+              {toScale ? (
+                <BlockBars {...{ app, heap, moment, addresses, tint, canvas }} cell={area.value.first} part={blocks}
+                  leave={() => zoom(area.value.first, 2)} />
+              ) : (
+                <HeapPicture {...{ heap, tint, now, area, zoom, chosen, choose, canvas }} does="click for its blocks" />
+              )}
+              {!(toScale && tint === "occupancy") && <HeapLegend heap={heap} tint={tint} />}
+            </>
+          )}
         </div>
-      ) : (
-        <>
-          <HeapPicture heap={heap} tint={tint} now={now} choose={choose} does={does} canvas={canvas} />
-          <HeapLegend heap={heap} tint={tint} />
-        </>
-      )}
+        {chosen !== undefined && addresses && (
+          <CellBlocks {...{ app, heap, moment, addresses }} cell={chosen} part={blocks}
+            toScale={() => (area.value = { first: chosen, cells: 1 })} />
+        )}
+      </div>
       <Pinned app={app} />
     </>
   );
+}
+
+/** The most blocks of a cell that are shown. */
+const mostBlocks = 10_000;
+
+/** The blocks of the cell that was chosen, of those that the filters select, whenever they were allocated. */
+function blocksTask({ recording, place }: Selected): Task<LiveBlocks> | undefined {
+  const { address, at } = place;
+  if (address === undefined) return undefined;
+  const { from: _from, to: _to, ...filters } = filtersOf(place);
+  const parameters = { ...filters, address, sort: "address" as const, ...(at !== undefined && { at }), limit: mostBlocks };
+  return taskOf(recording, { name: "blocks", parameters, read: liveBlocksOf });
 }
 
 /** The moments of marks, by the names by which they are given. */
@@ -243,7 +301,7 @@ function gridOf(heap: Heap, now: number): GridData {
         key: hash(`cell ${cell}`), level: 1, indent: 0, open: undefined, tone: "plain",
         name: `${addressOf(heap, cell)} ${band ? bandName(band) : ""}`,
         note: moment ? cellWords(heap, moment, cell).whose : "",
-        title: "press Enter for the flame graph of whose it is",
+        title: "press Enter for its blocks",
       };
     },
     cell: (i) => {
