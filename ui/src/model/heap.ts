@@ -63,6 +63,8 @@ export interface Heap {
   lastNs: number;
   moments: readonly HeapMoment[];
   missing: string;
+  /** From which share of the events the only picture is; undefined: from all. */
+  share: number | undefined;
 }
 
 /** What share of an arena's blocks one thread has to allocate for it to be that thread's arena. */
@@ -113,6 +115,7 @@ export function heapOf(answer: HeapFilm): Heap {
       tint: bytesOf(m.tint.at(i)),
     })),
     missing: answer.missing ?? "",
+    share: answer.estimate?.share,
   };
 }
 

@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
 import { liveBlocksOf, type LiveBlocks } from "../../model/blocks.ts";
 import { filtersOf } from "../../model/filters.ts";
-import type { Task } from "../../model/follower.ts";
-import { count, plural, size } from "../../model/format.ts";
+import type { Follower, Task } from "../../model/follower.ts";
+import { count, percent, plural, size } from "../../model/format.ts";
 import { hash } from "../../model/group.ts";
 import {
   addressesOf,
@@ -35,7 +35,7 @@ import { BlockBars, CellBlocks } from "../heap-blocks.tsx";
 import { HeapLegend, HeapPicture } from "../heap.tsx";
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
-import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
+import { Answered, useActions, useMainPart, useOrder, usePart } from "../part.tsx";
 import { framed, savePng } from "../picture.ts";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridData } from "../table.tsx";
@@ -60,10 +60,33 @@ function questionOf({ place }: Selected): Question<"frames", Heap> {
   };
 }
 
+/** Of so many events, the film takes longer than a reader should see nothing. */
+const manyEvents = 4_000_000;
+
+/** The picture of the moment of the address, from some of the events. */
+function firstQuestionOf(selected: Selected): Question<"frames", Heap> {
+  const { frames: _frames, ...parameters } = questionOf(selected).parameters;
+  const { at } = selected.place;
+  return { name: "frames", parameters: { ...parameters, ...(at !== undefined && { at }), rough: "pixel" }, read: heapOf };
+}
+
 export function HeapPage({ app }: { app: App }) {
   const about = app.about.shown.value?.value;
   const known = about?.addresses && !about.sampled && !about.folded && hasEvents(app);
-  const part = useMainPart(app, "heap", (selected) => (known ? questionOf(selected) : undefined));
+  const order = useOrder(app);
+  const film = useRef<Follower<Heap> | undefined>(undefined);
+  const first = usePart<Heap>(app, "heap-first", (selected) => {
+    const facts = app.about.shown.value?.value;
+    if (!known || !facts || facts.events < manyEvents || film.current?.shown.peek()) return undefined;
+    const { key } = taskOf(selected.recording, questionOf(selected));
+    return order.first(taskOf(selected.recording, firstQuestionOf(selected)), key);
+  });
+  const part = useMainPart(app, "heap", (selected) => {
+    if (!known) return undefined;
+    const question = questionOf(selected);
+    return { ...question, after: () => order.before(taskOf(selected.recording, question).key) };
+  });
+  film.current = part;
   if (hasEvents(app) === false) return <NoEvents app={app} what="where blocks were" />;
   if (about && !known) {
     const why = about.sampled
@@ -88,7 +111,7 @@ export function HeapPage({ app }: { app: App }) {
           ))}
         </div>
       </div>
-      <Answered part={part} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
+      <Answered part={part} first={first.shown.value} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
         {(heap) => <Shown app={app} heap={heap} />}
       </Answered>
     </div>
@@ -186,13 +209,14 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
         </p>
       )}
       <div class="heap-bar">
-        <button type="button" aria-pressed={playing.value} onClick={turn}>
+        <button type="button" aria-pressed={playing.value} disabled={last === 0} onClick={turn}>
           {playing.value ? "Pause" : "Play"}
         </button>
         <input
           type="range"
           min={0}
           max={last}
+          disabled={last === 0}
           value={now.value}
           aria-label="moment"
           aria-valuetext={words}
@@ -228,6 +252,9 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
       </div>
       <p>
         <bdi>{words}</bdi>
+        {heap.share !== undefined && (
+          <span class="quiet"> · a first picture, from {percent(heap.share, 1)} of the events; the film is being made</span>
+        )}
       </p>
       <div class="heap-both">
         <div class="heap-main">

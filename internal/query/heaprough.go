@@ -1,0 +1,103 @@
+package query
+
+import (
+	"maps"
+
+	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/recording"
+	"github.com/heaptap/heaptap/internal/recording/timetravel"
+)
+
+// roughBlocks is from how many blocks of events a rough picture is made: half of them are the last ones before its
+// moment, and half are from all of the time before.
+const roughBlocks = 8
+
+// roughList chooses them; nil: there are not many more.
+func (f *film) roughList() (list []int) {
+	blocks := f.Reader.EventBlocks()
+	first, end := blocks.At(f.first), blocks.At(f.to)
+	if end < blocks.Len() && blocks.Head(end).FirstEvent < f.to {
+		end++
+	}
+	n := end - first
+	if n <= 2*roughBlocks {
+		return nil
+	}
+	const half = roughBlocks / 2
+	for i := range half {
+		list = append(list, first+i*(n-half)/half)
+	}
+	for i := range half {
+		list = append(list, end-half+i)
+	}
+	f.Estimate = &Estimate{Blocks: len(list), Of: n}
+	for i := first; i < end; i++ {
+		f.Estimate.OfEvents += blocks.Head(i).Events
+	}
+	for _, i := range list {
+		f.Estimate.Events += blocks.Head(i).Events
+	}
+	return list
+}
+
+// lastAt is what the last event at an address says.
+type lastAt struct {
+	size          uint64
+	time          int64
+	stack, thread uint32
+	live          bool
+}
+
+// guess makes the only picture from some blocks of events: a block is taken to be live if the last event at its address
+// that is read is its allocation. So blocks are missing that were allocated in between, and others are taken to be
+// live that were freed there, where nothing was allocated since.
+func (f *film) guess(list []int) error {
+	var all reach
+	ok := true
+	known := make(map[uint64]lastAt)
+	collect := func(recording.Stretch) (observer, func()) {
+		var part reach
+		ends := make(map[uint64]lastAt)
+		return func(b *recording.Batch, _ []bool) {
+				for i := range b.Events {
+					e := &b.Events[i]
+					if b.First+uint64(i) >= f.to || e.Kind > event.Free {
+						continue
+					}
+					part.note(e.Addr, e.Size)
+					ends[e.Addr] = lastAt{e.Size, e.Time, e.Stack, e.Thread, e.Kind == event.Alloc}
+				}
+			}, func() {
+				ok = ok && all.add(&part)
+				maps.Copy(known, ends)
+			}
+	}
+	fields := recording.Times | recording.Addresses | recording.Sizes
+	err := f.noteDamage(f.Reader.ScanBlocks(f.ctx, list, f.to, fields, f.pass(f.first, f.to, noBlocks, collect)),
+		f.to-f.first)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return errSpread
+	}
+	f.lay(&all)
+	if err := f.tints(); err != nil {
+		return err
+	}
+	f.empty()
+	w := &filmWorker{film: f}
+	for addr, x := range known {
+		if x.live {
+			w.block(&event.Event{Kind: event.Alloc, Addr: addr, Size: x.size, Stack: x.stack, Thread: x.thread}, x.time, 1)
+		}
+	}
+	f.deposit(w.deposits)
+	// How much is live is known exactly.
+	live, err := timetravel.LiveAt(f.ctx, f.Reader, f.to)
+	for i := range live {
+		f.current.add(Amount{live[i].Bytes, live[i].Blocks})
+	}
+	f.snapshot(0, f.to, f.current)
+	return err
+}
