@@ -30,6 +30,7 @@ import {
   type Pins,
 } from "../../model/heap.ts";
 import { visible } from "../../model/names.ts";
+import type { Place } from "../../model/place.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { BlockBars, CellBlocks } from "../heap-blocks.tsx";
 import { HeapLegend, HeapPicture } from "../heap.tsx";
@@ -256,6 +257,9 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
           <span class="quiet"> · a first picture, from {percent(heap.share, 1)} of the events; the film is being made</span>
         )}
       </p>
+      {isFiltered(app.place.value) && (
+        <p class="quiet">The picture has all blocks; filters select those that are listed beside it.</p>
+      )}
       <div class="heap-both">
         <div class="heap-main">
           {asTable.value ? (
@@ -294,6 +298,12 @@ function blocksTask({ recording, place }: Selected): Task<LiveBlocks> | undefine
   const { from: _from, to: _to, ...filters } = filtersOf(place);
   const parameters = { ...filters, address, sort: "address" as const, ...(at !== undefined && { at }), limit: mostBlocks };
   return taskOf(recording, { name: "blocks", parameters, read: liveBlocksOf });
+}
+
+/** Whether there are filters other than of time. */
+function isFiltered(place: Place): boolean {
+  const { from: _from, to: _to, ...filters } = filtersOf(place);
+  return Object.keys(filters).length > 0;
 }
 
 /** The moments of marks, by the names by which they are given. */
