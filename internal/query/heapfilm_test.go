@@ -375,3 +375,34 @@ func TestRoughFilm(t *testing.T) {
 		t.Errorf("%d rough pictures, %d blocks", rough, near)
 	}
 }
+
+// TestLatest: blocks that are left do not overlap, and none is missing that is later than all that it overlaps.
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		known := make(map[uint64]lastAt)
+		for i := range 60 {
+			x := lastAt{addr: 1 + rng.Uint64N(1000), size: rng.Uint64N(60), time: int64(i), live: rng.IntN(4) > 0}
+			known[x.addr] = x
+		}
+		end := func(x lastAt) uint64 { return x.addr + max(x.size, 1) }
+		list := latest(known)
+		for i := 1; i < len(list); i++ {
+			if end(list[i-1]) > list[i].addr {
+				t.Fatalf("%+v and %+v overlap", list[i-1], list[i])
+			}
+		}
+		for _, x := range known {
+			last := x.live
+			for _, o := range known {
+				if o.live && o.addr < end(x) && x.addr < end(o) && o.time > x.time {
+					last = false
+				}
+			}
+			if last && !slices.Contains(list, x) {
+				t.Fatalf("%+v is missing from %+v", x, list)
+			}
+		}
+	}
+}

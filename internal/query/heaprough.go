@@ -1,7 +1,9 @@
 package query
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -10,7 +12,7 @@ import (
 
 // roughBlocks is from how many blocks of events a rough picture is made: half of them are the last ones before its
 // moment, and half are from all of the time before.
-const roughBlocks = 8
+const roughBlocks = 6
 
 // roughList chooses them; nil: there are not many more.
 func (f *film) roughList() (list []int) {
@@ -42,14 +44,14 @@ func (f *film) roughList() (list []int) {
 
 // lastAt is what the last event at an address says.
 type lastAt struct {
-	size          uint64
+	addr, size    uint64
 	time          int64
 	stack, thread uint32
 	live          bool
 }
 
 // guess makes the only picture from some blocks of events: a block is taken to be live if the last event at its address
-// that is read is its allocation. So blocks are missing that were allocated in between, and others are taken to be
+// that is read is its allocation, and no later one lies where it was. So blocks are missing that were allocated in between, and others are taken to be
 // live that were freed there, where nothing was allocated since.
 func (f *film) guess(list []int) error {
 	var all reach
@@ -65,7 +67,7 @@ func (f *film) guess(list []int) error {
 						continue
 					}
 					part.note(e.Addr, e.Size)
-					ends[e.Addr] = lastAt{e.Size, e.Time, e.Stack, e.Thread, e.Kind == event.Alloc}
+					ends[e.Addr] = lastAt{e.Addr, e.Size, e.Time, e.Stack, e.Thread, e.Kind == event.Alloc}
 				}
 			}, func() {
 				ok = ok && all.add(&part)
@@ -87,10 +89,8 @@ func (f *film) guess(list []int) error {
 	}
 	f.empty()
 	w := &filmWorker{film: f}
-	for addr, x := range known {
-		if x.live {
-			w.block(&event.Event{Kind: event.Alloc, Addr: addr, Size: x.size, Stack: x.stack, Thread: x.thread}, x.time, 1)
-		}
+	for _, x := range latest(known) {
+		w.block(&event.Event{Kind: event.Alloc, Addr: x.addr, Size: x.size, Stack: x.stack, Thread: x.thread}, x.time, 1)
 	}
 	f.deposit(w.deposits)
 	// How much is live is known exactly.
@@ -100,4 +100,25 @@ func (f *film) guess(list []int) error {
 	}
 	f.snapshot(0, f.to, f.current)
 	return err
+}
+
+// latest returns the blocks that are live. Of two that overlap, the later one has taken the other one's place.
+func latest(known map[uint64]lastAt) (list []lastAt) {
+	for _, x := range known {
+		if x.live && fits(x.addr, max(x.size, 1)) {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b lastAt) int { return cmp.Compare(a.addr, b.addr) })
+	n := 0
+	for _, x := range list {
+		for n > 0 && list[n-1].addr+max(list[n-1].size, 1) > x.addr && list[n-1].time <= x.time {
+			n--
+		}
+		if n == 0 || list[n-1].addr+max(list[n-1].size, 1) <= x.addr {
+			list[n] = x
+			n++
+		}
+	}
+	return list[:n]
 }
