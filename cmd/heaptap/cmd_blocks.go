@@ -20,7 +20,7 @@ func newBlocksCommand() *cobra.Command {
 		Short: "Show the largest or the oldest blocks, or what became of one",
 		Long: `Blocks prints the largest blocks that are live at a moment, one a line: at the peak, unless --at says
 otherwise, or with --from or --to at the end of that range. Only blocks that were allocated in the range
-count. --address finds the block that holds an address.
+count. --address finds the block that holds an address, or those of a range.
 
 Blocks are named by the number of their allocation, as in dump. --block tells what became of one: where
 it was allocated, how reallocations moved it, and who freed it; what the same thread allocated just
@@ -36,7 +36,7 @@ before and after; and, if addresses were recorded (run --addresses), what lay ne
 	f.StringVar(&q.At, "at", "", "the `TIME` at which blocks are live; default: the peak, or that of --to")
 	f.StringVar(&sort, "sort", sort, "`WHICH` come first: "+strings.Join(query.BlockOrders(), ", "))
 	f.StringVar(&block, "block", "", "tell what became of the block of allocation `NUMBER`")
-	f.StringVar(&address, "address", "", "show the block that holds this `ADDRESS`, as 0x7f00c0de")
+	f.StringVar(&address, "address", "", "show the block that holds this `ADDRESS`, as 0x7f00c0de, or those of A..B")
 	complete(cmd, "sort", query.BlockOrders())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		choice, number, err := question.Blocks(sort, block, address)

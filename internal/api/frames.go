@@ -11,11 +11,11 @@ import (
 // moment.
 const filmCells = 12 << 10
 
-// frames answers how the heap looked at some moments.
+// frames answers how the heap looked at some moments; with rough, at one, and at once.
 func frames(ctx context.Context, c *call, q *query.Query) (any, error) {
 	want := query.HeapWish{Moments: max(c.frames, 1), Cells: filmCells, Ages: true, Group: c.s.Profile.ChangeableName}
 	want.Color, _ = query.ParseHeapColor(c.color) // the parameter allows no other names
-	if c.At != "" {
+	if want.Rough = c.rough != ""; want.Rough || c.At != "" {
 		want.Moments = 1
 	}
 	f, err := query.Film(ctx, c.s, q, want)

@@ -140,7 +140,8 @@ var Parameters = []Parameter{
 		func(a *asked) *bool { return &a.before }),
 	choices("kind", "show only events of these kinds", query.KindNames(),
 		func(a *asked) *[]string { return &a.kinds }),
-	text("address", "show the block that holds this address: 0x7f00c0de", func(a *asked) *string { return &a.address }),
+	text("address", "show the block that holds this address: 0x7f00c0de; or those of a range: 0x7f0000..0x7f0fff",
+		func(a *asked) *string { return &a.address }),
 	text("sql", "a question to the tables stacks, frames, events and timeline: one SELECT",
 		func(a *asked) *string { return &a.sql }),
 	text("rough", "the ends of the range may move by so much time (10ms), or by a pixel, a thousandth of the run; "+

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -48,7 +49,9 @@ func BlockOrders() []string { return slices.Clone(orderNames[:]) }
 type BlockChoice struct {
 	Order BlockOrder
 	Most  int     // how many; at most MostBlocks
-	Addr  *uint64 // those that hold this address; nil: all
+	Addr  *uint64 // those that hold this address, or another one up to AddrTo; nil: all
+	// AddrTo counts if it is above Addr.
+	AddrTo uint64
 
 	// Only the next block below this address, and the next one from it on; 0: all.
 	beside uint64
@@ -153,6 +156,9 @@ func (l *liveBlocks) find() error {
 	if err := a.prepare(a.From, to); err != nil {
 		return err
 	}
+	if l.want.Addr != nil {
+		return l.findHolders(to)
+	}
 	if err := a.scanAll(a.From, a.At, 0, func(recording.Stretch) (observer, func()) {
 		part := &bitset{}
 		return func(b *recording.Batch, _ []bool) {
@@ -167,6 +173,47 @@ func (l *liveBlocks) find() error {
 		return err
 	}
 	return a.scan(a.From, to, recording.Times|recording.Usable|recording.Addresses, l.collect)
+}
+
+// findHolders reads the events once: few blocks hold the wanted addresses at a time, so they can be followed.
+func (l *liveBlocks) findHolders(to uint64) error {
+	type weighed struct {
+		Block
+		Amount
+	}
+	live := make(map[uint64]weighed)
+	fields := recording.Times | recording.Usable | recording.Addresses | recording.Sizes
+	err := l.a.scan(l.a.From, l.a.At, fields, func(recording.Stretch) (observer, func()) {
+		born := make(map[uint64]weighed)
+		var ended []uint64 // of those that are not among born
+		observe := func(b *recording.Batch, counts []bool) {
+			for i := range b.Events {
+				n, ref, e := b.First+uint64(i), b.Refs[i], &b.Events[i]
+				switch {
+				case n >= l.a.At || n < l.a.From || e.Kind > event.Free || !l.want.at(e):
+				case e.Kind == event.Free:
+					if _, here := born[ref]; !here {
+						ended = append(ended, ref)
+					}
+					delete(born, ref)
+				case counts[i] && n < to:
+					blocks, bytes := e.Weight()
+					born[ref] = weighed{newBlock(n, ref, e), Amount{bytes, blocks}}
+				}
+			}
+		}
+		return observe, func() {
+			for _, ref := range ended {
+				delete(live, ref)
+			}
+			maps.Copy(live, born)
+		}
+	})
+	for _, b := range live {
+		l.sum.add(b.Amount)
+		l.list = append(l.list, b.Block)
+	}
+	return err
 }
 
 // collect is a collector.
@@ -189,9 +236,10 @@ func (l *liveBlocks) collect(recording.Stretch) (observer, func()) {
 	}
 }
 
-// at reports whether a block holds the wanted address.
+// at reports whether a block holds a wanted address.
 func (w *BlockChoice) at(e *event.Event) bool {
-	return w.Addr == nil || *w.Addr-e.Addr < max(e.Size, e.Usable, 1)
+	return w.Addr == nil || *w.Addr-e.Addr < max(e.Size, e.Usable, 1) ||
+		*w.Addr < e.Addr && e.Addr <= w.AddrTo
 }
 
 func (l *liveBlocks) add(n, ref uint64, e *event.Event) {

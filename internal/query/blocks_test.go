@@ -249,6 +249,12 @@ func TestBlocksInSpace(t *testing.T) {
 				all[refs[0]].died < cut) {
 			t.Fatalf("at %#x, cut %d: %v, want %v", addr, cut, refs, want)
 		}
+		// What holds addresses of a range: what is among all that are live, and in the range.
+		near, err := FindBlocks(t.Context(), s, &Query{At: &cut},
+			BlockChoice{Order: ByLocation, Most: MostBlocks, Addr: &addr, AddrTo: addr + 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
 		// All that are live then, the lowest address first.
 		list, err = FindBlocks(t.Context(), s, &Query{At: &cut}, BlockChoice{Order: ByLocation, Most: MostBlocks})
 		if err != nil {
@@ -257,6 +263,12 @@ func TestBlocksInSpace(t *testing.T) {
 		if sum := list.Total.KeptBlocks; uint64(len(list.List)) != sum || !slices.IsSortedFunc(list.List,
 			func(a, b Block) int { return cmp.Compare(a.Addr, b.Addr) }) {
 			t.Fatalf("%d blocks of %d, by address: %v", len(list.List), sum, refsOf(list.List))
+		}
+		inRange := slices.DeleteFunc(list.List, func(b Block) bool {
+			return b.Addr+max(b.Size, b.Usable, 1) <= addr || b.Addr > addr+1000
+		})
+		if !slices.Equal(near.List, inRange) || near.Total.KeptBlocks != uint64(len(inRange)) {
+			t.Fatalf("from %#x, cut %d: %v, want %v", addr, cut, refsOf(near.List), refsOf(inRange))
 		}
 	}
 }

@@ -62,6 +62,9 @@ type HeapWish struct {
 	Cells   int // room, at most MostHeapCells
 	Color   HeapColor
 	Ages    bool // are wanted, whatever the colour
+	// Rough says that the only moment is wanted at once: of many events, only some are read. Then the Answer has an
+	// Estimate, and the layout only the pages of what was read.
+	Rough bool
 	// Group names the group to which a call stack belongs, if Color is ColorStack.
 	Group func(stack uint32) string
 }
@@ -116,14 +119,19 @@ func Film(ctx context.Context, s *Source, q *Query, want HeapWish) (*HeapFilm, e
 	if err := f.moments(); err != nil {
 		return nil, err
 	}
-	if err := f.arrange(); err != nil {
-		return nil, err
+	var some []int
+	if want.Rough && len(f.wanted) == 1 {
+		some = f.roughList()
 	}
-	if err := f.tints(); err != nil {
-		return nil, err
+	if some != nil {
+		err = f.guess(some)
+	} else if err = f.arrange(); err == nil {
+		if err = f.tints(); err == nil {
+			half = 1
+			err = f.paint()
+		}
 	}
-	half = 1
-	if err := f.paint(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if err := f.resident(); err != nil {
@@ -225,9 +233,14 @@ func (f *film) arrange() error {
 	case !ok:
 		return errSpread
 	}
+	f.lay(&all)
+	return nil
+}
+
+// lay lays out the pages.
+func (f *film) lay(all *reach) {
 	room := min(max(f.want.Cells, 256), MostHeapCells)
 	f.out.HeapLayout = all.layout(room, brkRange(f.Profile.Process.Exe, f.Profile.Modules))
-	return nil
 }
 
 // tints chooses the groups or threads that have a tint of their own.
@@ -357,8 +370,8 @@ type pause struct {
 	live     Amount
 }
 
-// paint reads the events. Workers turn each block of events into deposits, which are made in order.
-func (f *film) paint() error {
+// empty makes cells without bytes.
+func (f *film) empty() {
 	cells := len(f.out.Capacity)
 	planes := int(f.others) + 1
 	f.edges, f.full = make([]int64, planes*cells), make([]int64, planes*cells)
@@ -366,6 +379,11 @@ func (f *film) paint() error {
 		f.ages = [2][]int64{make([]int64, planes*cells), make([]int64, planes*cells)}
 	}
 	f.bornBy = bornSteps / float64(f.out.Last)
+}
+
+// paint reads the events. Workers turn each block of events into deposits, which are made in order.
+func (f *film) paint() error {
+	f.empty()
 	fields := recording.Times | recording.Addresses | recording.Sizes
 	next := 0
 	users := make([][]uint64, len(f.out.Bands)) // blocks by thread

@@ -309,3 +309,100 @@ func TestFilmWithoutAddresses(t *testing.T) {
 		t.Errorf("without addresses: %v", err)
 	}
 }
+
+// TestRoughFilm: a picture from some blocks of events has each block that was allocated shortly before its moment and is
+// live, nothing where nothing was ever allocated, and as many bytes as are live. Of few events it is the exact one.
+func TestRoughFilm(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 5))
+	rough, near := 0, 0
+	for _, events := range []int{100, 3000, 6000} {
+		s, list := scatter(t, rng, events)
+		for range 8 {
+			cut := uint64(len(list)) - rng.Uint64N(uint64(len(list)/2))
+			want := HeapWish{Moments: 1, Cells: MostHeapCells, Rough: true}
+			got, err := Film(t.Context(), s, &Query{At: &cut}, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Rough = false
+			exact, err := Film(t.Context(), s, &Query{At: &cut}, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, q := &got.Pictures[0], &exact.Pictures[0]
+			if p.Live != q.Live || p.Time != q.Time || p.Cut != q.Cut {
+				t.Fatalf("cut %d: %+v at %d, want %+v", cut, p.Live, p.Time, q.Live)
+			}
+			if got.Estimate == nil {
+				if !slices.Equal(p.Fill, q.Fill) {
+					t.Fatalf("cut %d: it says that it is exact, and is not", cut)
+				}
+				continue
+			}
+			rough++
+			e := got.Estimate
+			if e.Blocks != roughBlocks || e.Of <= 2*roughBlocks || e.Events >= e.OfEvents {
+				t.Fatalf("cut %d: %+v", cut, e)
+			}
+			for cell, fill := range p.Fill {
+				if addr, _, ok := got.Start(cell); fill > 0 && ok && got.Bands[0].CellPages == 1 {
+					if _, ever := exact.Find(addr); !ever {
+						t.Fatalf("cut %d: %#x has bytes, and no block was ever there", cut, addr)
+					}
+				}
+			}
+			blocks := s.Reader.EventBlocks()
+			last := blocks.At(cut - 1)
+			from := blocks.Head(max(last-roughBlocks/2+1, 0)).FirstEvent
+			live := make(map[uint64]bool)
+			for i := from; i < cut; i++ {
+				if e := &list[i]; e.Kind == event.Alloc {
+					live[e.Addr] = true
+				} else if e.Kind == event.Free {
+					delete(live, e.Addr)
+				}
+			}
+			for addr := range live {
+				near++
+				if cell, ok := got.Find(addr); !ok || p.Fill[cell] == 0 {
+					t.Fatalf("cut %d: the block at %#x is missing", cut, addr)
+				}
+			}
+		}
+	}
+	if rough < 8 || near < 100 {
+		t.Errorf("%d rough pictures, %d blocks", rough, near)
+	}
+}
+
+// TestLatest: blocks that are left do not overlap, and none is missing that is later than all that it overlaps.
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		known := make(map[uint64]lastAt)
+		for i := range 60 {
+			x := lastAt{addr: 1 + rng.Uint64N(1000), size: rng.Uint64N(60), time: int64(i), live: rng.IntN(4) > 0}
+			known[x.addr] = x
+		}
+		end := func(x lastAt) uint64 { return x.addr + max(x.size, 1) }
+		list := latest(known)
+		for i := 1; i < len(list); i++ {
+			if end(list[i-1]) > list[i].addr {
+				t.Fatalf("%+v and %+v overlap", list[i-1], list[i])
+			}
+		}
+		for _, x := range known {
+			last := x.live
+			for _, o := range known {
+				if o.live && o.addr < end(x) && x.addr < end(o) && o.time > x.time {
+					last = false
+				}
+			}
+			if last && !slices.Contains(list, x) {
+				t.Fatalf("%+v is missing from %+v", x, list)
+			}
+		}
+	}
+}

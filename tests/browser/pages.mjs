@@ -166,6 +166,41 @@ async function generations(page) {
   return { spoken: heard, walk: [command], rows };
 }
 
+/** The current cell of the heap, opened: what its blocks are, where it leads, and how it is zoomed down to blocks. */
+async function heap(page) {
+  const picture = page.getByRole("grid");
+  if ((await picture.count()) === 0) return {};
+  await picture.focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => location.search.includes("address="));
+  await settled(page);
+  const beside = page.getByRole("complementary", { name: /^blocks of/ });
+  const blocks = await beside.locator(".heap-blocks code").allInnerTexts();
+  const address = new URL(page.url()).searchParams.get("address");
+  await picture.focus();
+  const bars = page.getByRole("img", { name: /^blocks to scale/ });
+  for (let i = 0; i < 40 && (await bars.count()) === 0; i++) {
+    await page.keyboard.press("+");
+    await settled(page);
+  }
+  const scale = [];
+  // From bar to bar, and no further than the last.
+  await bars.focus();
+  for (let i = 0; i <= Math.min(blocks.length, 20); i++) {
+    scale.push(/ at (0x[0-9a-f]+):/.exec(await bars.getAttribute("aria-label"))?.[1] ?? "");
+    await page.keyboard.press("ArrowRight");
+    await settled(page);
+  }
+  await page.keyboard.press("Escape");
+  await page.getByRole("grid").waitFor();
+  await beside.locator(".heap-blocks button").first().click();
+  await beside.getByRole("link", { name: "only this call stack" }).click();
+  await settled(page);
+  const only = await beside.locator(".heap-blocks code").allInnerTexts();
+  const focus = new URL(page.url()).searchParams.getAll("focus");
+  return { opened: { address, blocks, scale, only, focus } };
+}
+
 /** What axe-core finds that is serious or critical. It needs a tab without a policy: it is a script from elsewhere. */
 async function inspect(page, axe) {
   await page.evaluate(axe);
@@ -432,6 +467,7 @@ try {
         if (view.spoken.some(({ role }) => role === "tree")) view.walk = await walk(page);
       }
       if (at === "generations") Object.assign(view, await generations(page));
+      if (at === "heap") Object.assign(view, await heap(page));
       result.views[name][at] = view;
     }
   }

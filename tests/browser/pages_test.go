@@ -90,6 +90,14 @@ type view struct {
 	Wide   int
 	Spoken []spoken
 	Walk   []string
+	Opened opened
+}
+
+// opened is what the page Heap says of a cell: its addresses, the blocks beside the picture, those that its bars name
+// one after the other, and those that have the first one's call stack.
+type opened struct {
+	Address                    string
+	Blocks, Scale, Only, Focus []string
 }
 
 // spoken is a node of the accessibility tree.
@@ -455,6 +463,41 @@ func checkHeap(t *testing.T, c commands, v view) {
 	}
 	if !seen {
 		t.Error("no moment is at the peak")
+	}
+	checkOpened(t, c, v)
+}
+
+// checkOpened compares the blocks of the cell that was opened with what heaptap blocks lists.
+func checkOpened(t *testing.T, c commands, v view) {
+	list := func(more string) (addresses []string) {
+		var a struct{ Blocks []struct{ Address string } }
+		line := "heaptap blocks --at peak --sort address --limit 0 --address " + v.Opened.Address + more + v.process() +
+			" " + c.name + ".htap"
+		if err := json.Unmarshal(c.print(t, line), &a); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		for _, b := range a.Blocks {
+			addresses = append(addresses, b.Address)
+		}
+		return addresses
+	}
+	want := list("")
+	if len(want) < 2 || !slices.Equal(v.Opened.Blocks, want[:min(len(want), 100)]) {
+		t.Errorf("in %s it lists %v, want %v", v.Opened.Address, v.Opened.Blocks, want)
+	}
+	scale := want[:min(len(want), 21)]
+	if len(want) <= 20 {
+		scale = append(scale[:len(scale):len(scale)], want[len(want)-1]) // the last key leads nowhere
+	}
+	if !slices.Equal(v.Opened.Scale, scale) {
+		t.Errorf("bars are %v, want %v", v.Opened.Scale, scale)
+	}
+	focus := ""
+	for _, f := range v.Opened.Focus {
+		focus += " --focus '" + f + "'"
+	}
+	if only := list(focus); focus == "" || len(only) == 0 || !slices.Equal(v.Opened.Only, only[:min(len(only), 100)]) {
+		t.Errorf("of one call stack, it lists %v, want %v (%s)", v.Opened.Only, only, focus)
 	}
 }
 

@@ -4,23 +4,33 @@ import type { HeapFilm } from "../src/api.ts";
 import { decode } from "../src/columns.ts";
 import { clockOf } from "../src/model/clock.ts";
 import {
+  addressesOf,
+  addressesText,
   addressOf,
+  ageNumber,
   ageOf,
+  areaWith,
   cellAt,
   cellBox,
+  cellOf,
   cellWords,
   flameOf,
   HeapColours,
+  heapIn,
   heapLayout,
   heapOf,
   momentAt,
   momentText,
   momentWords,
   movedCell,
+  partsOf,
   placeOfCell,
+  stackOnly,
   tintOf,
+  zoomedArea,
   type Heap,
 } from "../src/model/heap.ts";
+import type { Frame } from "../src/model/group.ts";
 import { formatPlace, parsePlace, placeOf } from "../src/model/place.ts";
 import { columns } from "./encode.mjs";
 
@@ -196,4 +206,76 @@ test("the address says by what cells are coloured", () => {
   assert.equal(tintOf(parsePlace("?page=heap&tint=age")), "age");
   assert.equal(tintOf(parsePlace("?page=heap&tint=x")), "occupancy");
   assert.equal(formatPlace({ ...place, page: "heap", tint: "thread" }), "/?recording=1&page=heap&tint=thread");
+});
+
+test("the addresses of a cell lead back to it, and no two cells share one", () => {
+  const h = heap();
+  let end = -1n;
+  for (let cell = 0; cell < h.cells; cell++) {
+    const there = addressesOf(h, cell);
+    if (!h.used[cell]) {
+      assert.equal(there, undefined);
+      continue;
+    }
+    assert.ok(there && there.from > end && there.to > there.from);
+    end = there.to;
+    assert.equal(cellOf(h, addressesText(there)), cell);
+    assert.equal(cellOf(h, `0x${there.to.toString(16)}`), cell);
+    assert.equal(Number(there.to - there.from + 1n), bytes[cell]);
+  }
+  for (const text of [undefined, "", "0x", "x", "0x1", "0x7f0000004000", "0xfffffffffffffffff", "4711"]) {
+    assert.equal(cellOf(h, text), undefined, text);
+  }
+});
+
+/** How many bytes the cells have. */
+const bytes = [4096, 4096, 4096, 4096, 16384, 12288, 0, 16384, 4096];
+
+test("zooming keeps the cell in the picture, down to one, and back to all", () => {
+  const h = heap();
+  const all = { first: 0, cells: h.cells };
+  for (const cell of [0, 3, 5, 8]) {
+    let area = all;
+    while (area.cells > 1) {
+      const before = area.cells;
+      area = zoomedArea(h, area, cell, 0.5);
+      assert.ok(area.cells < before && area.first <= cell && cell < area.first + area.cells);
+      const part = heapIn(h, area);
+      assert.equal(part.bands.reduce((sum, { cells }) => sum + cells, 0), area.cells);
+      const layout = heapLayout(part, 800, 400, 100, 120);
+      const { x, y } = cellBox(part, layout, cell);
+      assert.equal(cellAt(part, layout, x, y), cell);
+    }
+    assert.deepEqual(area, { first: cell, cells: 1 });
+    for (let i = 0; i < 4; i++) area = zoomedArea(h, area, cell, 2);
+    assert.deepEqual(area, all);
+    assert.equal(heapIn(h, area), h);
+  }
+  assert.deepEqual(areaWith({ first: 2, cells: 3 }, 7), { first: 5, cells: 3 });
+  assert.deepEqual(areaWith({ first: 2, cells: 3 }, 1), { first: 1, cells: 3 });
+  assert.deepEqual(areaWith({ first: 2, cells: 3 }, 4), { first: 2, cells: 3 });
+});
+
+test("a block is drawn on each row that it reaches, and only what is in the window", () => {
+  assert.deepEqual(partsOf(-10, 5, 16, 4), [{ row: 0, from: 0, to: 5 }]);
+  assert.deepEqual(partsOf(8, 40, 16, 4), [
+    { row: 0, from: 8, to: 16 }, { row: 1, from: 0, to: 16 }, { row: 2, from: 0, to: 8 },
+  ]);
+  assert.deepEqual(partsOf(60, 1000, 16, 4), [{ row: 3, from: 12, to: 16 }]);
+  assert.deepEqual(partsOf(64, 70, 16, 4), []);
+  assert.deepEqual(partsOf(-9, 0, 16, 4), []);
+});
+
+test("a call stack as a filter has its own functions, each once", () => {
+  const frame = (name: string, library: boolean, named = true) => ({ name, library, named }) as Frame;
+  const stack = [frame("malloc", true), frame("f(int)", false), frame("f(int)", false), frame("main", false)];
+  assert.deepEqual(stackOnly(stack), ["^f\\(int\\)$", "^main$"]);
+  assert.deepEqual(stackOnly([frame("g_malloc", true), frame("0x12", false, false)]), ["^g_malloc$"]);
+  assert.deepEqual(stackOnly([]), []);
+});
+
+test("an age has the number whose age it is", () => {
+  const h = heap();
+  for (const age of [1, 100, 255]) assert.equal(ageNumber(h, ageOf(h, age)), age);
+  assert.equal(ageNumber(h, 0), 0);
 });

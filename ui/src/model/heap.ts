@@ -4,6 +4,7 @@ import type { Compactness, HeapFilm } from "../api.ts";
 import type { Clock } from "./clock.ts";
 import { duration, percent, plural, size } from "./format.ts";
 import { literally } from "./filters.ts";
+import type { Frame } from "./group.ts";
 import { visible } from "./names.ts";
 import type { Place } from "./place.ts";
 import { parseTime, timeText, type Run } from "./time.ts";
@@ -64,6 +65,8 @@ export interface Heap {
   lastNs: number;
   moments: readonly HeapMoment[];
   missing: string;
+  /** From which share of the events the only picture is; undefined: from all. */
+  share: number | undefined;
 }
 
 /** What share of an arena's blocks one thread has to allocate for it to be that thread's arena. */
@@ -115,6 +118,7 @@ export function heapOf(answer: HeapFilm): Heap {
       resident: bytesOf(m.resident.at(i)),
     })),
     missing: answer.missing ?? "",
+    share: answer.estimate?.share,
   };
 }
 
@@ -144,9 +148,106 @@ export function addressOf(heap: Heap, cell: number): string | undefined {
   return undefined;
 }
 
+/** Addresses, the last one included. */
+export interface Addresses {
+  from: bigint;
+  to: bigint;
+}
+
+/** The addresses of a cell, as far as blocks ever lay there; undefined: it stands for a gap. */
+export function addressesOf(heap: Heap, cell: number): Addresses | undefined {
+  const first = addressOf(heap, cell);
+  const band = bandOf(heap, cell);
+  if (!band || first === undefined) return undefined;
+  const from = BigInt(first);
+  const cellPages = band.cellBytes / pageBytes;
+  let to = from;
+  for (const { address, pages, cell: start, page } of band.runs) {
+    const [begin, end] = [(cell - start) * cellPages - page, (cell + 1 - start) * cellPages - page];
+    if (end > 0 && begin < pages) to = address + BigInt(Math.min(end, pages) * pageBytes) - 1n;
+  }
+  return { from, to };
+}
+
+/** Addresses as the place has them. */
+export function addressesText({ from, to }: Addresses): string {
+  return `0x${from.toString(16)}..0x${to.toString(16)}`;
+}
+
+/** The cell that begins with the addresses of a place; undefined: there is none. */
+export function cellOf(heap: Heap, address: string | undefined): number | undefined {
+  const first = /^0x[0-9a-f]{1,16}(?=\.\.|$)/.exec(address ?? "")?.[0];
+  if (first === undefined) return undefined;
+  const at = BigInt(first);
+  for (const { cellBytes, runs } of heap.bands) {
+    for (const { address: begin, pages, cell, page } of runs) {
+      if (at < begin || at >= begin + BigInt(pages * pageBytes)) continue;
+      return cell + Math.floor((page * pageBytes + Number(at - begin)) / cellBytes);
+    }
+  }
+  return undefined;
+}
+
+/** A part of the picture: so many cells from one on. */
+export interface Area {
+  first: number;
+  cells: number;
+}
+
+/** The area with so many times the cells, in which a cell keeps its place. */
+export function zoomedArea(heap: Heap, { first, cells }: Area, cell: number, times: number): Area {
+  const count = Math.max(1, Math.min(heap.cells, Math.round(cells * times)));
+  const before = Math.floor(((cell - first) / cells) * count);
+  return { first: Math.max(0, Math.min(heap.cells - count, cell - before)), cells: count };
+}
+
+/** The area, moved as little as needed to have a cell. */
+export function areaWith({ first, cells }: Area, cell: number): Area {
+  return { first: Math.min(cell, Math.max(first, cell - cells + 1)), cells };
+}
+
+/** The heap with only the cells of an area, which keep their numbers. */
+export function heapIn(heap: Heap, { first, cells }: Area): Heap {
+  if (cells >= heap.cells) return heap;
+  const bands = heap.bands.flatMap((band) => {
+    const from = Math.max(band.first, first);
+    const to = Math.min(band.first + band.cells, first + cells);
+    return from < to ? [{ ...band, first: from, cells: to - from }] : [];
+  });
+  return { ...heap, bands };
+}
+
+/** Where the parts of a block are among rows of so many bytes each, of which it may have several. */
+export function partsOf(begin: number, end: number, row: number, rows: number): { row: number; from: number; to: number }[] {
+  const parts = [];
+  const last = Math.min(end, row * rows);
+  for (let at = Math.max(0, begin); at < last; ) {
+    const i = Math.floor(at / row);
+    const to = Math.min(last, (i + 1) * row);
+    parts.push({ row: i, from: at - i * row, to: to - i * row });
+    at = to;
+  }
+  return parts;
+}
+
+/** What counts only blocks of the same call stack, as far as its own functions tell. */
+export function stackOnly(stack: readonly Frame[]): string[] {
+  const named = stack.filter(({ named }) => named);
+  const own = named.filter(({ library }) => !library);
+  return [...new Set((own.length > 0 ? own : named).map(({ name }) => literally(name)))].slice(0, mostFocus);
+}
+
+/** Longer addresses of the page are cut off by some programs. */
+const mostFocus = 16;
+
 /** The age that one of the 256 ages stands for. */
 export function ageOf({ lastNs }: Heap, age: number): number {
   return lastNs * 10 ** ((age / 255 - 1) * ageDecades);
+}
+
+/** The number of an age, of the 256. */
+export function ageNumber({ lastNs }: Heap, ns: number): number {
+  return Math.round(255 * Math.min(1, Math.max(0, 1 + Math.log10(ns / lastNs) / ageDecades)));
 }
 
 /** The name that a tint stands for; undefined: it is that of all others. */
@@ -257,9 +358,12 @@ export interface HeapLayout {
 
 const [largestCell, smallestCell, labelHeight, bandGap] = [18, 3, 30, 10];
 
-/** The largest cells with which all bands have room in a height; the smallest ones need what they need. */
-export function heapLayout(heap: Heap, width: number, room: number, left: number): HeapLayout {
-  for (let pitch = largestCell; ; pitch--) {
+/**
+ * The largest cells with which all bands have room in a height; the smallest ones need what they need.
+ * @param most how large they may be
+ */
+export function heapLayout(heap: Heap, width: number, room: number, left: number, most = largestCell): HeapLayout {
+  for (let pitch = most; ; pitch--) {
     const columns = Math.max(1, Math.floor((width - left) / pitch));
     const tops: number[] = [];
     let y = 0;

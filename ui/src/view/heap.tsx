@@ -6,14 +6,17 @@ import { useEffect, useId, useLayoutEffect, useMemo } from "preact/hooks";
 import { duration, size } from "../model/format.ts";
 import {
   ageOf,
+  areaWith,
   bandName,
   cellAt,
   cellBox,
   cellWords,
   heapLayout,
+  heapIn,
   HeapColours,
   movedCell,
   wordsOf,
+  type Area,
   type CellWords,
   type Heap,
   type HeapLayout,
@@ -22,6 +25,7 @@ import {
 import { hintStyle } from "../model/hint.ts";
 import { shorten, visible } from "../model/names.ts";
 import { themeChanges } from "./theme.tsx";
+import { useWheel } from "./wheel.ts";
 import { useWidth } from "./width.ts";
 
 const font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
@@ -32,6 +36,12 @@ export interface HeapPictureProps {
   tint: Tint;
   /** The number of the moment. */
   now: Signal<number>;
+  /** The part of the heap that is shown. */
+  area: Signal<Area>;
+  /** The reader wants to see so many times as much, with a cell at its place. False: nothing happens. */
+  zoom: (cell: number, times: number) => boolean;
+  /** The cell that was chosen. */
+  chosen: number | undefined;
   /** The reader chooses a cell. */
   choose: (cell: number) => void;
   /** What a click does, in words. */
@@ -39,7 +49,10 @@ export interface HeapPictureProps {
   canvas: RefObject<HTMLCanvasElement | null>;
 }
 
-export function HeapPicture({ heap, tint, now, choose, does, canvas }: HeapPictureProps) {
+/** How large the cells may be of which only some are shown. */
+const largestZoomed = 120;
+
+export function HeapPicture({ heap, tint, now, area, zoom, chosen, choose, does, canvas }: HeapPictureProps) {
   const { box: place, width } = useWidth();
   const current = useSignal<number | undefined>(undefined);
   const hovered: Signal<{ cell: number; x: number; y: number } | undefined> = useMemo(() => signal(undefined), []);
@@ -52,30 +65,40 @@ export function HeapPicture({ heap, tint, now, choose, does, canvas }: HeapPictu
     hovered.value = undefined;
   }, [heap]);
 
-  const layout = useMemo(() => {
+  const { part, layout } = useMemo(() => {
     const left = width < 600 ? 100 : 150;
-    return heapLayout(heap, width, Math.max(240, 0.55 * window.innerHeight), left);
-  }, [heap, width]);
+    const whole = heapLayout(heap, width, Math.max(240, 0.55 * window.innerHeight), left);
+    const part = heapIn(heap, area.value);
+    if (part === heap) return { part, layout: whole };
+    const room = Math.max(whole.height, 240);
+    // What is below the picture keeps its place.
+    return { part, layout: { ...heapLayout(part, width, room, left, largestZoomed), height: room } };
+  }, [heap, width, area.value]);
   const colours = useMemo(() => new HeapColours(heap, tint, isDark()), [heap, tint, theme]);
   useLayoutEffect(() => {
-    if (canvas.current && layout.width > 0) draw(canvas.current, heap, layout, now.value, colours);
-  }, [heap, layout, now.value, colours]);
+    if (canvas.current && layout.width > 0) draw(canvas.current, part, layout, now.value, colours);
+  }, [part, layout, now.value, colours]);
 
-  const at = current.value ?? heap.used.indexOf(1);
+  const { first, cells } = area.value;
+  const known = current.value ?? chosen ?? -1;
+  const at = known >= first && known < first + cells ? known : Math.max(heap.used.indexOf(1, first), 0);
   const over = (event: MouseEvent) => {
     const box = place.current?.getBoundingClientRect();
     if (!box) return undefined;
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const cell = cellAt(heap, layout, x, y);
+    const cell = cellAt(part, layout, x, y);
     return cell === undefined ? undefined : { cell, x, y };
   };
   const press = (event: KeyboardEvent) => {
     if (event.altKey || event.metaKey || event.ctrlKey) return;
     if (event.key === "Enter" || event.key === " ") choose(at);
+    else if (event.key === "+" || event.key === "=") zoom(at, 0.5);
+    else if (event.key === "-") zoom(at, 2);
     else {
-      const next = movedCell(heap, layout, at, event.key);
+      const next = movedCell(part, layout, at, event.key);
       if (next === undefined) return;
       current.value = next;
+      area.value = areaWith(area.value, next);
       hovered.value = undefined;
       queueMicrotask(() => document.getElementById(id)?.scrollIntoView?.({ block: "nearest" }));
     }
@@ -83,9 +106,15 @@ export function HeapPicture({ heap, tint, now, choose, does, canvas }: HeapPictu
     event.stopPropagation();
   };
   const boxOf = (cell: number) => {
-    const { x, y } = cellBox(heap, layout, cell);
+    const { x, y } = cellBox(part, layout, cell);
     return { left: `${x}px`, top: `${y}px`, width: `${layout.edge}px`, height: `${layout.edge}px` };
   };
+  useWheel(place, (event, times) => {
+    const cell = over(event)?.cell ?? at;
+    hovered.value = undefined;
+    return zoom(cell, times);
+  });
+  const shown = chosen !== undefined && chosen >= first && chosen < first + cells;
   const under = hovered.value;
   const words = cellWords(heap, moment, under?.cell ?? at);
   return (
@@ -122,6 +151,7 @@ export function HeapPicture({ heap, tint, now, choose, does, canvas }: HeapPictu
             style={boxOf(at)}
           />
         </div>
+        {shown && <div class="heap-chosen" aria-hidden="true" style={boxOf(chosen)} />}
         {under && <div class="heap-hovered" aria-hidden="true" style={boxOf(under.cell)} />}
         {under && <Hint words={words} does={does} x={under.x} y={under.y} layout={layout} />}
       </div>
@@ -142,7 +172,7 @@ function Hint(props: { words: CellWords; does: string; x: number; y: number; lay
       </p>
       <p>
         <bdi>{[full, whose].filter(Boolean).join(", ")}</bdi>
-        {whose !== "" && ` · ${does}`}
+        {full !== "" && ` · ${does}`}
       </p>
     </div>
   );
@@ -190,7 +220,7 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
   return "";
 }
 
-function isDark(): boolean {
+export function isDark(): boolean {
   const { colorScheme } = getComputedStyle(document.documentElement);
   return colorScheme === "dark" || (colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 }

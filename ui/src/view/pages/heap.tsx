@@ -2,12 +2,18 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
-import { count, plural, size } from "../../model/format.ts";
+import { liveBlocksOf, type LiveBlocks } from "../../model/blocks.ts";
+import { filtersOf } from "../../model/filters.ts";
+import type { Follower, Task } from "../../model/follower.ts";
+import { count, percent, plural, size } from "../../model/format.ts";
 import { hash } from "../../model/group.ts";
 import {
+  addressesOf,
+  addressesText,
   addressOf,
   bandName,
   bandOf,
+  cellOf,
   cellWords,
   flameOf,
   heapOf,
@@ -16,18 +22,21 @@ import {
   momentAt,
   peakOf,
   pinsOf,
-  placeOfCell,
   tintOf,
   tints,
+  zoomedArea,
+  type Area,
   type Heap,
   type Pins,
 } from "../../model/heap.ts";
 import { visible } from "../../model/names.ts";
+import type { Place } from "../../model/place.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
+import { BlockBars, CellBlocks } from "../heap-blocks.tsx";
 import { HeapLegend, HeapPicture } from "../heap.tsx";
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
-import { Answered, useActions, useMainPart, usePart } from "../part.tsx";
+import { Answered, useActions, useMainPart, useOrder, usePart } from "../part.tsx";
 import { framed, savePng } from "../picture.ts";
 import { EmptyBox } from "../states.tsx";
 import { Grid, GridCursor, type GridData } from "../table.tsx";
@@ -52,10 +61,33 @@ function questionOf({ place }: Selected): Question<"frames", Heap> {
   };
 }
 
+/** Of so many events, the film takes longer than a reader should see nothing. */
+const manyEvents = 4_000_000;
+
+/** The picture of the moment of the address, from some of the events. */
+function firstQuestionOf(selected: Selected): Question<"frames", Heap> {
+  const { frames: _frames, ...parameters } = questionOf(selected).parameters;
+  const { at } = selected.place;
+  return { name: "frames", parameters: { ...parameters, ...(at !== undefined && { at }), rough: "pixel" }, read: heapOf };
+}
+
 export function HeapPage({ app }: { app: App }) {
   const about = app.about.shown.value?.value;
   const known = about?.addresses && !about.sampled && !about.folded && hasEvents(app);
-  const part = useMainPart(app, "heap", (selected) => (known ? questionOf(selected) : undefined));
+  const order = useOrder(app);
+  const film = useRef<Follower<Heap> | undefined>(undefined);
+  const first = usePart<Heap>(app, "heap-first", (selected) => {
+    const facts = app.about.shown.value?.value;
+    if (!known || !facts || facts.events < manyEvents || film.current?.shown.peek()) return undefined;
+    const { key } = taskOf(selected.recording, questionOf(selected));
+    return order.first(taskOf(selected.recording, firstQuestionOf(selected)), key);
+  });
+  const part = useMainPart(app, "heap", (selected) => {
+    if (!known) return undefined;
+    const question = questionOf(selected);
+    return { ...question, after: () => order.before(taskOf(selected.recording, question).key) };
+  });
+  film.current = part;
   if (hasEvents(app) === false) return <NoEvents app={app} what="where blocks were" />;
   if (about && !known) {
     const why = about.sampled
@@ -80,7 +112,7 @@ export function HeapPage({ app }: { app: App }) {
           ))}
         </div>
       </div>
-      <Answered part={part} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
+      <Answered part={part} first={first.shown.value} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
         {(heap) => <Shown app={app} heap={heap} />}
       </Answered>
     </div>
@@ -136,9 +168,28 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
   }, [heap, at]);
   const moment = heap.moments[Math.min(now.value, last)];
   const words = moment && momentWords(heap, moment, clock);
+  const area = useSignal<Area>({ first: 0, cells: heap.cells });
+  useEffect(() => {
+    area.value = { first: 0, cells: heap.cells };
+  }, [heap]);
+  const blocks = usePart(app, "heap-blocks", blocksTask);
+  const chosen = cellOf(heap, app.place.value.address);
+  const addresses = chosen === undefined ? undefined : addressesOf(heap, chosen);
   const choose = (cell: number) => {
-    const there = moment && placeOfCell(heap, app.place.value, moment, cell);
-    if (there) app.go(there);
+    const there = addressesOf(heap, cell);
+    if (!moment || !there) return;
+    if (playing.value) stop();
+    app.change({ address: addressesText(there), at: momentText(moment) });
+  };
+  /** Shows so many times as many cells. A single one is shown as its blocks, to scale. */
+  const zoom = (cell: number, times: number) => {
+    const before = area.value;
+    if (times > 1 ? before.cells >= heap.cells : before.cells <= 1) return false;
+    // Few cells would not become fewer, or more, in small steps.
+    const rounded = before.cells < 8 ? (times > 1 ? 2 : 0.5) : times;
+    area.value = zoomedArea(heap, before, cell, rounded);
+    if (area.value.cells === 1) choose(cell);
+    return true;
   };
   const data = useMemo(() => gridOf(heap, now.value), [heap, asTable.value ? now.value : -1]);
   const flip = () => (asTable.value = !asTable.value);
@@ -149,7 +200,8 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
   useActions(app, { "heap.table": flip, "heap.play": turn, "rows.csv": save });
   if (!moment || heap.cells === 0) return <EmptyBox why="No block was ever live in this range." />;
   const tint = tintOf(app.place.value);
-  const does = `click for the ${heap.by === "stack" ? "function" : "thread"}'s flame graph`;
+  const toScale = area.value.cells === 1 && chosen === area.value.first && addresses;
+  const whole = area.value.cells >= heap.cells;
   return (
     <>
       {heap.missing && (
@@ -158,13 +210,14 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
         </p>
       )}
       <div class="heap-bar">
-        <button type="button" aria-pressed={playing.value} onClick={turn}>
+        <button type="button" aria-pressed={playing.value} disabled={last === 0} onClick={turn}>
           {playing.value ? "Pause" : "Play"}
         </button>
         <input
           type="range"
           min={0}
           max={last}
+          disabled={last === 0}
           value={now.value}
           aria-label="moment"
           aria-valuetext={words}
@@ -181,6 +234,11 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
           <button type="button" class="plain" onClick={save}>
             Save as CSV
           </button>
+          {!asTable.value && !whole && (
+            <button type="button" class="plain" onClick={() => (area.value = { first: 0, cells: heap.cells })}>
+              all of the heap
+            </button>
+          )}
           {!asTable.value && (
             <button
               type="button"
@@ -195,20 +253,57 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
       </div>
       <p>
         <bdi>{words}</bdi>
+        {heap.share !== undefined && (
+          <span class="quiet"> · a first picture, from {percent(heap.share, 1)} of the events; the film is being made</span>
+        )}
       </p>
-      {asTable.value ? (
-        <div class="heap-table" style={{ "--rows": data.rows }}>
-          <Grid data={data} cursor={cursor} events={{ enter: (row) => choose(cellsOf(heap)[row] ?? 0) }} />
-        </div>
-      ) : (
-        <>
-          <HeapPicture heap={heap} tint={tint} now={now} choose={choose} does={does} canvas={canvas} />
-          <HeapLegend heap={heap} tint={tint} />
-        </>
+      {isFiltered(app.place.value) && (
+        <p class="quiet">The picture has all blocks; filters select those that are listed beside it.</p>
       )}
+      <div class="heap-both">
+        <div class="heap-main">
+          {asTable.value ? (
+            <div class="heap-table" style={{ "--rows": data.rows }}>
+              <Grid data={data} cursor={cursor} events={{ enter: (row) => choose(cellsOf(heap)[row] ?? 0) }} />
+            </div>
+          ) : (
+            <>
+              {toScale ? (
+                <BlockBars {...{ app, heap, moment, addresses, tint, canvas }} cell={area.value.first} part={blocks}
+                  leave={() => zoom(area.value.first, 2)} />
+              ) : (
+                <HeapPicture {...{ heap, tint, now, area, zoom, chosen, choose, canvas }} does="click for its blocks" />
+              )}
+              {!(toScale && tint === "occupancy") && <HeapLegend heap={heap} tint={tint} />}
+            </>
+          )}
+        </div>
+        {chosen !== undefined && addresses && (
+          <CellBlocks {...{ app, heap, moment, addresses }} cell={chosen} part={blocks}
+            toScale={() => (area.value = { first: chosen, cells: 1 })} />
+        )}
+      </div>
       <Pinned app={app} />
     </>
   );
+}
+
+/** The most blocks of a cell that are shown. */
+const mostBlocks = 10_000;
+
+/** The blocks of the cell that was chosen, of those that the filters select, whenever they were allocated. */
+function blocksTask({ recording, place }: Selected): Task<LiveBlocks> | undefined {
+  const { address, at } = place;
+  if (address === undefined) return undefined;
+  const { from: _from, to: _to, ...filters } = filtersOf(place);
+  const parameters = { ...filters, address, sort: "address" as const, ...(at !== undefined && { at }), limit: mostBlocks };
+  return taskOf(recording, { name: "blocks", parameters, read: liveBlocksOf });
+}
+
+/** Whether there are filters other than of time. */
+function isFiltered(place: Place): boolean {
+  const { from: _from, to: _to, ...filters } = filtersOf(place);
+  return Object.keys(filters).length > 0;
 }
 
 /** The moments of marks, by the names by which they are given. */
@@ -243,7 +338,7 @@ function gridOf(heap: Heap, now: number): GridData {
         key: hash(`cell ${cell}`), level: 1, indent: 0, open: undefined, tone: "plain",
         name: `${addressOf(heap, cell)} ${band ? bandName(band) : ""}`,
         note: moment ? cellWords(heap, moment, cell).whose : "",
-        title: "press Enter for the flame graph of whose it is",
+        title: "press Enter for its blocks",
       };
     },
     cell: (i) => {
