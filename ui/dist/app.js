@@ -1,1 +1,1 @@
-import"./chunk-C6MNUPUC.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-2DG3O4BS.js";import"./chunk-VIX3UXXX.js";

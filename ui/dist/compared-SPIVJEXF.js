@@ -1,1 +1,0 @@
-import{a}from"./chunk-NDDAEETN.js";import"./chunk-X32WBS7Y.js";import"./chunk-I5SOTCBD.js";import"./chunk-Y5IUOIRS.js";import"./chunk-5ZT73K4T.js";import"./chunk-BN7MS2R3.js";import"./chunk-CAXWYAAF.js";import"./chunk-JMTLYT5R.js";import"./chunk-C6MNUPUC.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-CVJNXZZS.js";import"./chunk-SR45M4EV.js";import"./chunk-I5SOTCBD.js";import"./chunk-JMTLYT5R.js";import"./chunk-C6MNUPUC.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
