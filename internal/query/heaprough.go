@@ -57,9 +57,9 @@ func (f *film) guess(list []int) error {
 	var all reach
 	ok := true
 	known := make(map[uint64]lastAt)
-	collect := func(recording.Stretch) (observer, func()) {
+	collect := func(s recording.Stretch) (observer, func()) {
 		var part reach
-		ends := make(map[uint64]lastAt)
+		ends := make(map[uint64]lastAt, s.Events/4)
 		return func(b *recording.Batch, _ []bool) {
 				for i := range b.Events {
 					e := &b.Events[i]
