@@ -35,7 +35,8 @@ var stages = []stage{
 	{"call stacks, modules", `record/stacks\. spool\.\(\*Tables\) internal/recording\.(move|encode|table)`},
 	{"the target's memory", `record/(sampler|resident)\. record\.\(\*process\)\.divide record\.\(\*memory\)`},
 	{"the run's processes", `record/procs\.`},
-	{"symbols", `internal/(symbolize|elfx|dwarfx|funcname|namecache|debuginfod|namesource)\. record/symbols\. demangle`},
+	{"symbols", `internal/(symbolize|elfx|dwarfx|funcname|namecache|debuginfod|namesource)\. ` +
+		`record/symbols\. demangle`},
 	{"the recording, read again", `internal/run\.readLevels launch\.\(\*Result\)\.Matters recording/timetravel\. ` +
 		`recording\.\(\*Reader\) tally\.Unmarshal recording\.\(\*Tables\)`},
 	{"start and launch", `heaptap/internal/launch\. heaptap/cmd/ ^main\. runtime\.(doInit|schedinit|rt0_go)`},

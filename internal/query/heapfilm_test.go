@@ -310,8 +310,8 @@ func TestFilmWithoutAddresses(t *testing.T) {
 	}
 }
 
-// TestRoughFilm: a picture from some blocks of events has each block that was allocated shortly before its moment and is
-// live, nothing where nothing was ever allocated, and as many bytes as are live. Of few events it is the exact one.
+// TestRoughFilm: a picture from some blocks of events has each block that was allocated shortly before its moment and
+// is live, nothing where nothing was ever allocated, and as many bytes as are live. Of few events it is the exact one.
 func TestRoughFilm(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 5))

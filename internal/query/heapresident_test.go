@@ -30,7 +30,8 @@ func TestFilmResident(t *testing.T) {
 	for ref := range uint64(pages) {
 		r.now += 1000
 		at := base + ref*PageSize
-		r.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 4000, Ref: event.NoRef, Addr: at + 16})
+		r.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 4000, Ref: event.NoRef,
+			Addr: at + 16})
 		if ref%3 != 0 {
 			r.now += 1000
 			r.event(event.Event{Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: 4000, Ref: ref,

@@ -51,8 +51,8 @@ type lastAt struct {
 }
 
 // guess makes the only picture from some blocks of events: a block is taken to be live if the last event at its address
-// that is read is its allocation, and no later one lies where it was. So blocks are missing that were allocated in between, and others are taken to be
-// live that were freed there, where nothing was allocated since.
+// that is read is its allocation, and no later one lies where it was. So blocks are missing that were allocated in
+// between, and others are taken to be live that were freed there, where nothing was allocated since.
 func (f *film) guess(list []int) error {
 	var all reach
 	ok := true
@@ -90,7 +90,8 @@ func (f *film) guess(list []int) error {
 	f.empty()
 	w := &filmWorker{film: f}
 	for _, x := range latest(known) {
-		w.block(&event.Event{Kind: event.Alloc, Addr: x.addr, Size: x.size, Stack: x.stack, Thread: x.thread}, x.time, 1)
+		e := event.Event{Kind: event.Alloc, Addr: x.addr, Size: x.size, Stack: x.stack, Thread: x.thread}
+		w.block(&e, x.time, 1)
 	}
 	f.deposit(w.deposits)
 	// How much is live is known exactly.

@@ -8,8 +8,8 @@ import (
 	"github.com/heaptap/heaptap/internal/query"
 )
 
-// Blocks reads which blocks are asked for: in which order, and those that hold an address, or one of A..B ("": all); or number, the
-// allocation of the one whose biography is asked for (nil: block is ""). Errors are of type *Error.
+// Blocks reads which blocks are asked for: in which order, and those that hold an address, or one of A..B ("": all); or
+// number, the allocation of the one whose biography is asked for (nil: block is ""). Errors are of type *Error.
 func Blocks(sort, block, address string) (choice query.BlockChoice, number *uint64, err error) {
 	order, known := query.ParseBlockOrder(sort)
 	if !known {

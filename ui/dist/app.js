@@ -1,1 +1,1 @@
-import"./chunk-2DG3O4BS.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-X3DG63BX.js";import"./chunk-VIX3UXXX.js";

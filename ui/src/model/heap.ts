@@ -217,8 +217,15 @@ export function heapIn(heap: Heap, { first, cells }: Area): Heap {
   return { ...heap, bands };
 }
 
+/** A part of a block, in one of the rows that it is drawn in. */
+export interface BlockPart {
+  row: number;
+  from: number;
+  to: number;
+}
+
 /** Where the parts of a block are among rows of so many bytes each, of which it may have several. */
-export function partsOf(begin: number, end: number, row: number, rows: number): { row: number; from: number; to: number }[] {
+export function partsOf(begin: number, end: number, row: number, rows: number): BlockPart[] {
   const parts = [];
   const last = Math.min(end, row * rows);
   for (let at = Math.max(0, begin); at < last; ) {

@@ -76,7 +76,8 @@ export function CellBlocks({ app, heap, moment, cell, addresses, part, toScale }
 
 /** The page Blocks with the same blocks. */
 function blocksPage({ at }: Place, addresses: Addresses): Partial<Place> {
-  return { page: "blocks", address: addressesText(addresses), order: "address", at: at ?? "peak", from: undefined, to: undefined };
+  const where = { address: addressesText(addresses), at: at ?? "peak", from: undefined, to: undefined };
+  return { page: "blocks", order: "address", ...where };
 }
 
 function List({ app, answer }: { app: App; answer: LiveBlocks }) {
@@ -142,11 +143,15 @@ function Row({ app, row, atNs }: { app: App; row: BlockRow; atNs: number }) {
 
 const [barRows, rowHeight, barHeight, leastBytes] = [16, 22, 18, 256];
 
-/**
- * The blocks of a cell as bars, in rows of equally many bytes.
- * @param leave the reader zooms out of the cell
- */
-export function BlockBars(props: Props & { tint: Tint; canvas: RefObject<HTMLCanvasElement | null>; leave: () => void }) {
+interface BarsProps extends Props {
+  tint: Tint;
+  canvas: RefObject<HTMLCanvasElement | null>;
+  /** The reader zooms out of the cell. */
+  leave: () => void;
+}
+
+/** The blocks of a cell as bars, in rows of equally many bytes. */
+export function BlockBars(props: BarsProps) {
   const { app, heap, addresses, part, tint, canvas, leave } = props;
   const { box, width } = useWidth();
   const total = Number(addresses.to - addresses.from) + 1;
@@ -208,7 +213,8 @@ export function BlockBars(props: Props & { tint: Tint; canvas: RefObject<HTMLCan
     if (times > 1 && length >= total) return leave();
     const next = Math.min(total, Math.max(Math.min(leastBytes, total), length * times));
     const share = Math.min(1, Math.max(0, (byte - begin) / length));
-    view.value = { begin: Math.floor(Math.max(0, Math.min(total - next, byte - share * next)) / 16) * 16, length: next };
+    const first = Math.max(0, Math.min(total - next, byte - share * next));
+    view.value = { begin: Math.floor(first / 16) * 16, length: next };
   };
   const chosen = rows[current.value];
   const centre = chosen ? startOf(chosen) : begin + length / 2;

@@ -68,8 +68,11 @@ const manyEvents = 4_000_000;
 function firstQuestionOf(selected: Selected): Question<"frames", Heap> {
   const { frames: _frames, ...parameters } = questionOf(selected).parameters;
   const { at } = selected.place;
-  return { name: "frames", parameters: { ...parameters, ...(at !== undefined && { at }), rough: "pixel" }, read: heapOf };
+  const moment = at !== undefined && { at };
+  return { name: "frames", parameters: { ...parameters, ...moment, rough: "pixel" }, read: heapOf };
 }
+
+const skeleton = <div class="heap-skeleton skeleton" aria-hidden="true" />;
 
 export function HeapPage({ app }: { app: App }) {
   const about = app.about.shown.value?.value;
@@ -112,7 +115,7 @@ export function HeapPage({ app }: { app: App }) {
           ))}
         </div>
       </div>
-      <Answered part={part} first={first.shown.value} skeleton={<div class="heap-skeleton skeleton" aria-hidden="true" />}>
+      <Answered part={part} first={first.shown.value} skeleton={skeleton}>
         {(heap) => <Shown app={app} heap={heap} />}
       </Answered>
     </div>
@@ -254,7 +257,9 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
       <p>
         <bdi>{words}</bdi>
         {heap.share !== undefined && (
-          <span class="quiet"> · a first picture, from {percent(heap.share, 1)} of the events; the film is being made</span>
+          <span class="quiet">
+            {" · "}a first picture, from {percent(heap.share, 1)} of the events; the film is being made
+          </span>
         )}
       </p>
       {isFiltered(app.place.value) && (
@@ -296,7 +301,8 @@ function blocksTask({ recording, place }: Selected): Task<LiveBlocks> | undefine
   const { address, at } = place;
   if (address === undefined) return undefined;
   const { from: _from, to: _to, ...filters } = filtersOf(place);
-  const parameters = { ...filters, address, sort: "address" as const, ...(at !== undefined && { at }), limit: mostBlocks };
+  const moment = at !== undefined && { at };
+  const parameters = { ...filters, address, sort: "address" as const, ...moment, limit: mostBlocks };
   return taskOf(recording, { name: "blocks", parameters, read: liveBlocksOf });
 }
 

@@ -1,1 +1,0 @@
-import{a}from"./chunk-BT2CO7SJ.js";import"./chunk-KZIDYCO3.js";import"./chunk-34NX6YL3.js";import"./chunk-Y5IUOIRS.js";import"./chunk-HSBJLUA3.js";import"./chunk-MXN3LZ75.js";import"./chunk-367K43VZ.js";import"./chunk-JMTLYT5R.js";import"./chunk-2DG3O4BS.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

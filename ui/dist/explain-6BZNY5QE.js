@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-3BQSBONK.js";import"./chunk-Q5T277XI.js";import"./chunk-34NX6YL3.js";import"./chunk-JMTLYT5R.js";import"./chunk-2DG3O4BS.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
