@@ -42,7 +42,7 @@ export interface Answers {
   blocks: Blocks | Biography;
   /** how full the pages are on which blocks lie, and who keeps empty ones in use */
   compactness: Compactness;
-  /** how full the pages are on which blocks ever lay, at some moments or at one; with rough, at one, at once */
+  /** how full the pages are on which blocks ever lay, at some moments, or at one; with rough, at one, at once */
   frames: HeapFilm;
   /** the log: events from a moment or a number on, or before it; at most 1,000 */
   events: Log;
