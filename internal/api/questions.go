@@ -176,8 +176,8 @@ var Questions = []Question{
 	{Name: "compactness", Text: "how full the pages are on which blocks lie, and who keeps empty ones in use",
 		Parameters: with(filters, "at", "steps", "skip", "limit"), Command: "compactness",
 		Answers: answers[answer.Compactness](), preset: func(a *asked) { a.Limit = 10 }, ask: compactness},
-	{Name: "frames", Text: "how full the pages are on which blocks ever lay, at some moments, or at one; with rough, at " +
-		"one, at once",
+	{Name: "frames", Text: "how full the pages are on which blocks ever lay, at some moments, or at one; with rough, " +
+		"at one, at once",
 		Parameters: []string{"from", "to", "at", "frames", "color", "rough"}, Command: "frames",
 		Answers: answers[answer.HeapFilm](), preset: func(a *asked) { a.frames = 100 }, ask: frames},
 	{Name: "events", Text: "the log: events from a moment or a number on, or before it; at most 1,000",
