@@ -86,7 +86,7 @@ func (a *answerText) physical(c *query.Compactness, line func(value, text string
 		line(a.size(p.Absent), "live, but not in memory: never touched, given back, or swapped out")
 	}
 	if p.Unknown > 0 {
-		line(a.size(p.Unknown), "live where it was not looked at, such as in shared memory")
+		line(a.size(p.Unknown), "live where it was not looked at: in shared memory, or mapped since")
 	}
 }
 
