@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/import/lines"
@@ -29,10 +28,8 @@ import (
 )
 
 var (
-	gperftoolsHead = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
-	})
+	gperftoolsHead = regexp.MustCompile(
+		`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
 	jemallocHead = regexp.MustCompile(`^heap_v2/(\d+)$`)
 )
 
@@ -88,7 +85,7 @@ func (r *reader) head(text string) error {
 		r.t, r.line = merge.NewImported("jemalloc"), r.jemalloc
 		return r.sampled(m[1], 1)
 	}
-	m := gperftoolsHead().FindStringSubmatch(text)
+	m := gperftoolsHead.FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%.80q: expected the header of a heap profile", text)
 	}
