@@ -1,1 +1,1 @@
-import"./chunk-X3DG63BX.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-WU2GUR6Z.js";import"./chunk-VIX3UXXX.js";

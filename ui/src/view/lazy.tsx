@@ -35,7 +35,7 @@ export class Lazy<P extends object> {
   readonly View = (props: P) => {
     useEffect(() => void this.load(), []);
     const state = this.#state.value;
-    if (!state) return null;
+    if (!state) return <div aria-busy="true" />;
     if ("view" in state) return <state.view {...props} />;
     // Browsers remember that a module could not be loaded: only a reload asks for it again.
     const fault = new Fault("unreachable", "a part of heaptap's page could not be loaded", "script", "is it running?");

@@ -1,1 +1,0 @@
-import{a}from"./chunk-OHDUIVXD.js";import"./chunk-6HX3WTOK.js";import"./chunk-NJBA5SAE.js";import"./chunk-Y5IUOIRS.js";import"./chunk-54XNU557.js";import"./chunk-UVHD2KHS.js";import"./chunk-YFR24JN3.js";import"./chunk-JMTLYT5R.js";import"./chunk-X3DG63BX.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

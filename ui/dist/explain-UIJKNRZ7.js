@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-PDM2QY7Y.js";import"./chunk-5JC5FFEM.js";import"./chunk-NJBA5SAE.js";import"./chunk-JMTLYT5R.js";import"./chunk-X3DG63BX.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
