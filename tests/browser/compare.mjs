@@ -99,6 +99,8 @@ const swapped = await page.evaluate(look);
 const elsewhere = await open(options.other);
 const { search } = new URL(chosen.url);
 await elsewhere.goto(new URL(search, options.other).href);
+// On a page that is new, the code that shows changes comes later than the rest.
+await elsewhere.waitForSelector("[role=treegrid] [role=row][data-row]", { timeout: 60_000 });
 await settled(elsewhere);
 const other = await elsewhere.evaluate(look);
 await browser.close();
