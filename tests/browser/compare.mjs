@@ -16,6 +16,7 @@ const open = async (address) => {
   return page;
 };
 const page = await open(options.app);
+const elsewhere = await open(options.other); // at once: the code in its address is short-lived
 const sides = options.with.map((id) => `&with=${id}`).join("");
 const base = `/?recording=${options.recording}`;
 
@@ -96,11 +97,8 @@ await settled(page);
 const swapped = await page.evaluate(look);
 
 // The same link on another server that has the same files.
-const elsewhere = await open(options.other);
 const { search } = new URL(chosen.url);
 await elsewhere.goto(new URL(search, options.other).href);
-// On a page that is new, the code that shows changes comes later than the rest.
-await elsewhere.waitForSelector("[role=treegrid] [role=row][data-row]", { timeout: 60_000 });
 await settled(elsewhere);
 const other = await elsewhere.evaluate(look);
 await browser.close();
