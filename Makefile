@@ -155,6 +155,11 @@ bench-short: ## measure a script of short commands (half a minute); writes docs/
 	tools/setup.sh bench
 	$(GO) run ./bench -short -o docs/performance.md
 
+.PHONY: bench-all
+bench-all: ## measure what recording costs in all, beside heaptrack (minutes); writes docs/performance.md
+	tools/setup.sh bench
+	$(GO) run ./bench -all -o docs/performance.md
+
 .PHONY: bench-stages
 bench-stages: ## measure where the time beside the target goes (minutes; needs perf); writes docs/performance.md
 	tools/setup.sh bench

@@ -162,12 +162,6 @@ func (g *big) section() string {
 	fmt.Fprintf(&b, "Written by `make bench-big`: the python workload for longer, recorded by `heaptap run`: %.1fM "+
 		"events, %.1f MB, %.2f bytes per event. Machine: %s. In bold: worse than its goal.\n\n", g.events/1e6,
 		g.bytes/1e6, g.bytes/g.events, machine())
-	bold := func(text string, bad bool) string {
-		if bad {
-			return "**" + text + "**"
-		}
-		return text
-	}
 	b.WriteString("Open and summarise, each time in a new process, asked for JSON. Goal: 100 ms and 250 MB.\n\n| " +
 		"command | wall | CPU | largest resident set |\n|---|--:|--:|--:|\n")
 	for i, a := range g.asked {

@@ -30,7 +30,7 @@ type browserCell struct {
 	row
 }
 
-var browserCells = []browserCell{
+var browserCells = append([]browserCell{
 	{"first text", row{"from the start of `heaptap serve` to the first text", "", middle(300)}},
 	{"open overview", row{"to the overview and the timeline, with numbers", "", middle(1000)}},
 	{"open flame", row{"to the flame graph and the timeline, with numbers", "", middle(1000)}},
@@ -48,6 +48,19 @@ var browserCells = []browserCell{
 	{"heap growth", row{"what they grew by in the second hundred", "MB", middle(5)}},
 	{"hidden requests", row{"a hidden tab: requests", "a number", middle(0)}},
 	{"hidden frames", row{"the same: frames", "a number", middle(0)}},
+}, pageCells()...)
+
+// pageCells are the ways to each page, which the script goes by the pages' keys.
+func pageCells() (list []browserCell) {
+	for _, page := range []string{"overview", "flame", "table", "tree", "leaks", "generations", "timeline", "sizes",
+		"threads", "blocks", "events", "more"} {
+		if page != "overview" { // it is where the app opens
+			list = append(list, browserCell{"page new " + page, row{"to the page " + page + ": first numbers", "",
+				middle(300)}})
+		}
+		list = append(list, browserCell{"page known " + page, row{"back to the page " + page, "", middle(50)}})
+	}
+	return list
 }
 
 // measureBrowsers measures recordings in the browser, and writes the section. Without files, it measures those of
@@ -139,7 +152,8 @@ func browserSection(list []*uiMeasured) string {
 		"collection within included. Drags are mouse events, 60 per second for 3 s. Frames are dropped where the " +
 		"page has no turn in 1/60 s. A release counts until the frame after the exact answer has been drawn; the " +
 		"table's columns are bytes and allocations. Memory is that of the page and its worker after garbage " +
-		"collection, both times on the flame graph.\n\n")
+		"collection, both times on the flame graph. A way to a page counts from its key to the frame after the " +
+		"first number on it, or the first picture of numbers, has been drawn.\n\n")
 	for _, m := range list {
 		if m.what != "" {
 			fmt.Fprintf(&b, "- **%s**: %s\n", m.name, m.what)

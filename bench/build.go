@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"os"
@@ -10,23 +11,27 @@ import (
 	"github.com/heaptap/heaptap/tests/programs"
 )
 
-//go:embed src/shim.c src/cpu.c src/monitor.c src/wide.py
+//go:embed src
 var sources embed.FS
 
 // bench holds what all measurements share: a folder, and the programs and libraries in it.
 type bench struct {
-	dir, heaptap, shim, backtrace, cpu, monitor string
+	dir, heaptap, shim, backtrace, sketch, cpu, monitor, tsc string // sketch is "" where it cannot be built
 }
 
-// build compiles the shims, the measuring program and, if no binary is given, heaptap.
+// build compiles the shims, the sketch, the measuring program and, if no binary is given, heaptap.
 func build(dir, heaptap string) (*bench, error) {
 	b := &bench{dir: dir, shim: filepath.Join(dir, "shim.so"), backtrace: filepath.Join(dir, "backtrace.so"),
-		cpu: filepath.Join(dir, "cpu"), monitor: filepath.Join(dir, "monitor.so")}
+		cpu: filepath.Join(dir, "cpu"), monitor: filepath.Join(dir, "monitor.so"),
+		tsc: filepath.Join(dir, "tsc"), sketch: filepath.Join(dir, "sketch.so")}
 	headers, err := programs.Headers()
 	if err != nil {
 		return nil, err
 	}
 	if b.heaptap, err = programs.BuildHeaptap(dir, heaptap); err != nil {
+		return nil, err
+	}
+	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, err
 	}
 	for _, c := range []struct {
@@ -35,19 +40,18 @@ func build(dir, heaptap string) (*bench, error) {
 	}{
 		{"shim.c", b.shim, []string{"-shared"}},
 		{"shim.c", b.backtrace, []string{"-shared", "-DBACKTRACE"}},
+		{"sketch.c", b.sketch, []string{"-shared"}},
 		{"cpu.c", b.cpu, []string{"-pie"}},
+		{"tsc.c", b.tsc, []string{"-pie"}},
 		{"monitor.c", b.monitor, []string{"-shared", "-I", headers}},
 	} {
-		text, err := sources.ReadFile("src/" + c.src)
-		if err != nil {
-			return nil, err
-		}
-		path := filepath.Join(dir, c.src)
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			return nil, err
-		}
+		path := filepath.Join(dir, "src", c.src)
 		args := append([]string{"-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-o", c.out, path, "-ldl"}, c.flags...)
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+		out, err := exec.Command("gcc", args...).CombinedOutput()
+		switch {
+		case c.out == b.sketch && bytes.Contains(out, []byte("the sketch needs glibc")):
+			b.sketch = ""
+		case err != nil:
 			return nil, fmt.Errorf("gcc %s: %w\n%s", c.src, err, out)
 		}
 	}

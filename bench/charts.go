@@ -61,7 +61,7 @@ func (r *results) costChart(c chart, panels [][2]string) chart {
 		p := panel{title: name[1]}
 		for i := range r.variants {
 			v := &r.variants[i]
-			if v.class == baseline {
+			if v.class == baseline || v.class == reference {
 				continue
 			}
 			value := math.NaN()
@@ -81,6 +81,9 @@ func (r *results) threadChart() chart {
 		note: "that of the whole pair, not only what is added; logarithmic, from 1 ns"}
 	for i := range r.variants {
 		v := &r.variants[i]
+		if v.class == reference {
+			continue
+		}
 		p := panel{title: v.name}
 		for _, w := range r.threaded() {
 			if m, ok := r.of(w, v.name); ok {

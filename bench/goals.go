@@ -8,8 +8,10 @@ import (
 // goal is a number for heaptap to reach: first, when a part is new; final, when it has been optimised.
 type goal struct {
 	workload, variant string
-	against           string // compare the CPU per unit with this workload's; "": the goal is about the cost
-	first, final      float64
+	// against is what to compare with: the sketch, what is added; a workload, the CPU per unit; "": the goal is about
+	// the cost.
+	against      string
+	first, final float64
 }
 
 var goals = []goal{
@@ -18,6 +20,9 @@ var goals = []goal{
 	{"depth 60", exact, "", 30, 25},
 	{"W1 on 2 threads", exact, "W1", 1.5, 1.2},
 	{"W3", exact, "", 60, 40},
+	{"W1", exact, sketch, .75, .75},
+	{"depth 60", exact, sketch, .85, .85},
+	{"W2", exact, sketch, .9, .9},
 	{"cc1plus", exact, "", 1.25, 1.15},
 	{"python", exact, "", 2.3, 1.95},
 	{"sqlite", exact, "", 1.8, 1.55},
@@ -33,6 +38,11 @@ func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool
 	if w == nil {
 		return f, nil, false
 	}
+	if g.against == sketch {
+		text = func(x float64) string { return fmt.Sprintf("%.2fx of what the sketch adds", x) }
+		list := r.shares(g.workload, g.variant, sketch)
+		return figureOf(list), text, len(list) > 0
+	}
 	if g.against != "" {
 		text = func(x float64) string { return fmt.Sprintf("%.2fx of %s's CPU per pair", x, g.against) }
 		list := paired(r.samples[g.workload][g.variant], r.samples[g.against][g.variant],
@@ -43,6 +53,18 @@ func (r *results) measured(g goal) (f figure, text func(float64) string, ok bool
 		f, ok = r.cost(w, v)
 	}
 	return f, w.costText, ok
+}
+
+// shares returns what a variant adds to the shim's CPU, divided by what another one adds, run by run.
+func (r *results) shares(workload, variant, other string) (list []float64) {
+	of := r.samples[workload]
+	for i := range min(len(of[variant]), len(of[other]), len(of[shim])) {
+		a, b, base := of[variant][i], of[other][i], of[shim][i]
+		if a.failed+b.failed+base.failed == "" && b.perUnit() > base.perUnit() {
+			list = append(list, (a.perUnit()-base.perUnit())/(b.perUnit()-base.perUnit()))
+		}
+	}
+	return list
 }
 
 // goalTable writes the table that compares the results with the goals.
@@ -56,10 +78,8 @@ func (r *results) goalTable(b *strings.Builder) {
 		}
 		result := "-"
 		if ok {
-			result = fmt.Sprintf("%s ± %s", text(f.median), r.workload(g.workload).spreadText(g, f.spread))
-			if f.median > g.final {
-				result = "**" + result + "**"
-			}
+			result = bold(fmt.Sprintf("%s ± %s", text(f.median), r.workload(g.workload).spreadText(g, f.spread)),
+				f.median > g.final)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", g.workload, g.variant, text(g.first), text(g.final), result)
 	}
@@ -74,4 +94,12 @@ func (w *workload) spreadText(g goal, spread float64) string {
 		return duration(spread)
 	}
 	return fmt.Sprintf("%.2f", spread)
+}
+
+// bold emphasises what is worse than its goal.
+func bold(text string, bad bool) string {
+	if bad {
+		return "**" + text + "**"
+	}
+	return text
 }

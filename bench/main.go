@@ -37,6 +37,8 @@ func run() error {
 		"and write its section of the page only")
 	short := flag.Bool("short", false, "instead, measure the script of short commands, and write its section of the "+
 		"page only")
+	ofAll := flag.Bool("all", false, "instead, measure what recording costs in all, target and everything beside it, "+
+		"of larger programs and short commands, and write its section of the page only")
 	ofStages := flag.Bool("stages", false, "instead, measure where the time beside the target goes, by stage of the "+
 		"recorder, and write its section of the page only")
 	ui := flag.Bool("ui", false, "instead, ask recordings what the web app asks, and write its section of the page "+
@@ -111,6 +113,14 @@ func run() error {
 		}
 		return writeSection(*out, stagesHeading, section)
 	}
+	if *ofAll {
+		list, err := b.askInAll(r.workloads, match.MatchString, *scale, min(*reps, inAllReps))
+		if err != nil {
+			return err
+		}
+		list.missing = append(list.missing, r.missing...)
+		return writeSection(*out, inAllHeading, list.section())
+	}
 	var none []string
 	r.variants, none = b.variants(*rivals, *slow)
 	r.missing = append(r.missing, none...)
@@ -160,7 +170,7 @@ func (r *results) write(out string, slow bool) (page string, err error) {
 	} else {
 		page = r.page(out, keptSection(string(old), slowHeading, slowUnmeasured), keptSection(string(old), bigHeading,
 			bigUnmeasured), keptSection(string(old), scriptHeading, ""))
-		for _, heading := range []string{stagesHeading, uiHeading, browserHeading} {
+		for _, heading := range []string{inAllHeading, stagesHeading, uiHeading, browserHeading} {
 			if kept := keptSection(string(old), heading, ""); kept != "" {
 				page = withSection(page, heading, kept)
 			}

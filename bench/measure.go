@@ -136,6 +136,7 @@ func (w *workload) perform(cmd *exec.Cmd, dir string) (driven float64, err error
 type use struct {
 	cpu, wall float64 // s
 	memory    float64 // bytes: the largest resident set
+	end       float64 // s: when it ended, by CLOCK_MONOTONIC
 }
 
 func readUse(file string) (u use, err error) {
@@ -143,11 +144,12 @@ func readUse(file string) (u use, err error) {
 	if err != nil {
 		return u, err
 	}
-	var user, system, wall, rss float64
-	if _, err := fmt.Sscan(string(text), &user, &system, &wall, &rss); err != nil {
+	var user, system, wall, rss, end float64
+	if _, err := fmt.Sscan(string(text), &user, &system, &wall, &rss, &end); err != nil {
 		return u, fmt.Errorf("%s: %q: %w", file, text, err)
 	}
-	return use{cpu: (user + system) / 1e9, wall: wall / 1e9, memory: rss * 1024}, nil
+	return use{cpu: (user + system) / 1e9, wall: wall / 1e9, memory: rss * 1024, end: end / 1e9},
+		nil
 }
 
 // size returns the size of the recording and, for heaptap's, the number of its events.

@@ -28,6 +28,9 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	variants := append(b.baselines(), variant{name: "backtrace", start: direct("LD_PRELOAD=" + b.backtrace)})
+	if b.sketch != "" {
+		variants = append(variants, b.sketchVariant())
+	}
 	for _, c := range []struct {
 		w     workload
 		units float64

@@ -10,8 +10,8 @@ import (
 var pageIntro = strings.ReplaceAll(`# What heaptap costs
 
 Written by ~make bench~; ~make bench-rivals~ writes the section on slow rivals, ~make bench-big~ that on a big
-recording, ~make bench-short~ that on short processes, ~make bench-stages~ that on the recorder's stages, ~make
-bench-ui~ that on the web app. Do not edit. Each workload
+recording, ~make bench-short~ that on short processes, ~make bench-all~ that on the costs in all,
+~make bench-stages~ that on the recorder's stages, ~make bench-ui~ that on the web app. Do not edit. Each workload
 ran in all variants, in turn, again and again; the numbers are medians. What a variant adds is the median of the
 differences run by run. The cost is the target's own CPU time (user and system); other processes have tables of their
 own.

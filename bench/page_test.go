@@ -17,7 +17,7 @@ func made() *results {
 	}
 	r.variants = []variant{{name: bare}, {name: shim}, {name: exact, class: ours}, {name: sampled, class: ours},
 		{name: heaptrackName, class: rival, tenth: true}, {name: "jemalloc"}, {name: "jemalloc, lg 19", class: rival,
-			base: "jemalloc"}}
+			base: "jemalloc"}, {name: sketch, class: reference}}
 	set := func(workload, variant string, units float64, ns ...float64) {
 		if r.samples[workload] == nil {
 			r.samples[workload] = map[string][]sample{}
@@ -29,6 +29,7 @@ func made() *results {
 	set("W1", bare, 100, 10, 11, 9)
 	set("W1", shim, 100, 12, 12, 13)
 	set("W1", exact, 100, 30, 31, 32)
+	set("W1", sketch, 100, 37, 37, 38)
 	set("W1", sampled, 100, 12.5, 12.5, 13.5)
 	set("W1", heaptrackName, 10, 252, 252)
 	set("W1", "jemalloc", 100, 20)
@@ -47,9 +48,11 @@ func TestPage(t *testing.T) {
 		recorded: []sample{{wall: 3, cpuNs: 3e9}, {wall: 2.5, cpuNs: 2.5e9}, {wall: 4.5, cpuNs: 4.5e9}}}
 	page := r.page("docs/performance.md", slowUnmeasured, bigUnmeasured, "")
 	for _, line := range []string{
-		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns |",
-		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - |",
+		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns | +25.0 ns |",
+		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - | - |",
 		"| W1 | exact | +15.0 ns | +12.0 ns | **+19.0 ns ± 0.2 ns** |",
+		"| W1 | exact | 0.75x of what the sketch adds | 0.75x of what the sketch adds | **0.76x of what the sketch " +
+			"adds ± 0.01** |",
 		"| W1 | sampled | +2.0 ns | +1.0 ns | +0.5 ns ± 0.0 ns |",
 		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per " +
 			"pair ± 0.05 |",

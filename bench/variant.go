@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -14,8 +15,8 @@ type variant struct {
 	base       string // the variant to compare with; "": the shim for synthetic workloads, the bare run for others
 	tenth      bool   // runs a tenth of synthetic work
 	rarely     bool   // runs less often
-	// start returns the command that runs cpu (the whole measuring command without the target's variables), and what to
-	// wait for after it. out is a fresh folder for the variant's output.
+	// start returns the command that runs cpu (the whole measuring command without the target's variables; none: the
+	// target runs by itself), and what to wait for after it. out is a fresh folder for the variant's output.
 	start start
 }
 
@@ -28,23 +29,29 @@ const (
 	baseline class = iota // a base to compare with: tables show its total, not what it adds
 	ours
 	rival
+	reference // not a profiler: shows what a part of one adds; not in charts
 )
 
 // Names of variants that tables and goals refer to.
 const (
 	bare, shim, exact, sampled, counted = "bare", "shim", "exact", "sampled", "count"
 	heaptrackName, heaptrackRaw         = "heaptrack", "heaptrack -r"
-	monitored, measured                 = "empty monitor", "measured"
+	monitored, measured, sketch         = "empty monitor", "measured", "sketch"
 )
 
 // direct runs the target with variables in its environment. {out} in them stands for the output folder.
 func direct(vars ...string) start {
 	return func(_ *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
-		args := append([]string(nil), cpu...)
+		var set []string
 		for _, v := range vars {
-			args = append(args, strings.ReplaceAll(v, "{out}", out))
+			set = append(set, strings.ReplaceAll(v, "{out}", out))
 		}
-		args = append(append(args, "--"), target...)
+		if len(cpu) == 0 {
+			cmd := exec.Command(target[0], target[1:]...)
+			cmd.Env = set
+			return cmd, nil, nil
+		}
+		args := append(append(append(slices.Clone(cpu), set...), "--"), target...)
 		return exec.Command(args[0], args[1:]...), nil, nil
 	}
 }
@@ -53,7 +60,10 @@ func direct(vars ...string) start {
 func recorded(flags ...string) start {
 	return func(b *bench, cpu, target []string, out string) (*exec.Cmd, func() error, error) {
 		args := append(append([]string{"run", "-q", "-o", out + "/"}, flags...), "--")
-		args = append(append(append(args, cpu...), "--"), target...)
+		if len(cpu) > 0 {
+			args = append(append(args, cpu...), "--")
+		}
+		args = append(args, target...)
 		return exec.Command(b.heaptap, args...), nil, nil
 	}
 }
@@ -68,6 +78,13 @@ func (b *bench) baselines() []variant {
 
 var exactVariant = variant{name: exact, what: "`heaptap run`: every event with its call stack", class: ours,
 	start: recorded()}
+
+// sketchVariant returns the variant beside which the agent's hot path is measured (src/sketch.c).
+func (b *bench) sketchVariant() variant {
+	return variant{name: sketch, what: "a reduced copy of the agent's hot path: exact call stacks and 24-byte " +
+		"events, which nobody reads; without threads' ends, forks, limits, reports and all else that a program needs",
+		class: reference, start: direct("LD_PRELOAD=" + b.sketch)}
+}
 
 // modes returns heaptap's other modes.
 func (b *bench) modes() (all []variant, missing []string) {
@@ -127,6 +144,11 @@ func (b *bench) variants(rivals, slow bool) (all []variant, missing []string) {
 	}
 	more, missing := b.modes()
 	all = append(all, more...)
+	if b.sketch != "" {
+		all = append(all, b.sketchVariant())
+	} else {
+		missing = append(missing, sketch+" (needs glibc 2.35)")
+	}
 	if rivals {
 		others, none := b.rivals()
 		all, missing = append(all, others...), append(missing, none...)

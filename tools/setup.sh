@@ -58,7 +58,8 @@ programs)
 	;;
 bench)
 	needs="gcc:gcc g++:g++ python3:python3 sqlite3:sqlite3 redis-server:redis-server redis-benchmark:redis-tools
-		heaptrack:heaptrack valgrind:valgrind perl:perl perf:linux-perf"
+		heaptrack:heaptrack valgrind:valgrind perl:perl perf:linux-perf clang++:clang ld.lld:lld make:make
+		git:git node:nodejs tsc:node-typescript objcopy:binutils"
 	;;
 *)
 	echo "tools/setup.sh: unknown target $for_" >&2
@@ -94,6 +95,10 @@ if [ "$for_" = test ]; then
 	for header in gtest/gtest.h:libgtest-dev catch2/catch.hpp:catch2; do
 		[ -e "/usr/include/${header%%:*}" ] || packages+=("${header#*:}")
 	done
+fi
+# numpy, as a program of many small arrays.
+if [ "$for_" = bench ]; then
+	/usr/bin/python3 -c 'import numpy' >/dev/null 2>&1 || packages+=(python3-numpy)
 fi
 # The C library for 32-bit programs, which heaptap leaves alone.
 if [ "$for_" = test ]; then

@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint8_t u8;
 
-#define PLAN_MAGIC 0x33304e414c505448ull // "HTPLAN03"
+#define PLAN_MAGIC 0x34304e414c505448ull // "HTPLAN04"
 
 struct plan_head {
 	u64 magic;
@@ -38,7 +38,7 @@ struct plan_head {
 struct plan_thread {
 	u64 first; // where its first chunk is; 0: it has no operations
 	u32 tid; // as recorded
-	u32 unused;
+	u32 stays; // 1: after its last operation it lives until OP_END names it, or to the end
 };
 
 // A chunk of operations, each of one to five words, and those that say what is touched.
@@ -74,6 +74,7 @@ enum plan_op {
 	// number of runs of pages that are to be touched, instead of all, of the block that the next operation
 	// allocates; for each: its first page, counting from that of the block's first byte, and how many
 	OP_TOUCH,
+	OP_END, // thread that stays: wait until it has played, end it, and wait until it is gone
 	OPS,
 };
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <malloc.h> // memalign
 #include <pthread.h>
 #include <signal.h>
@@ -39,6 +40,8 @@
 
 // Versions of functions that old C libraries have, too.
 __asm__(".symver pthread_create, pthread_create@GLIBC_2.2.5");
+__asm__(".symver pthread_join, pthread_join@GLIBC_2.2.5");
+__asm__(".symver pthread_detach, pthread_detach@GLIBC_2.2.5");
 __asm__(".symver pthread_attr_setstacksize, pthread_attr_setstacksize@GLIBC_2.2.5");
 __asm__(".symver pthread_attr_setstack, pthread_attr_setstack@GLIBC_2.2.5");
 
@@ -49,10 +52,17 @@ enum mode { MODE_TIME, MODE_LATENCY, MODE_MEMORY, MODE_CALLS };
 // TOUCH_RECORDED touches all pages of a block, unless the plan says which.
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL, TOUCH_RECORDED };
 
+enum { LIFE_NONE, LIFE_SPAWNING, LIFE_STARTED, LIFE_TO_END };
+struct life {
+	u32 state; // of LIFE_...; a futex
+	u32 unused;
+	pthread_t id; // from LIFE_STARTED on
+};
+
 static int plan_file, statm_file, rollup_file;
 static struct plan_head head;
 static struct plan_thread *threads;
-static u32 *started; // threads that were
+static struct life *lives; // of the threads
 static u32 *epoch_threads, *epoch_left;
 static u64 *slots;
 static u8 **chunks; // of pools
@@ -66,7 +76,7 @@ static const u64 page = 4096;
 
 static u64 complete; // epochs that have ended
 static u32 turn;
-static u32 alive; // threads, without the main one
+static u32 playing; // threads that do, without the main one
 static struct rusage usage; // at the beginning
 
 // Times by processor, so that threads seldom share them.
@@ -354,6 +364,17 @@ INLINE void touch_block(void *p, u64 from, u64 size, enum touch how, struct runs
 	b[size - 1] = 1;
 }
 
+// Touches a new block from a byte on, and puts it into a slot whose entry was e. Once it is there, others may free it.
+INLINE void allocated(u32 slot, u64 e, void *p, u64 from, u64 size, const int timed, enum touch how, struct runs *runs)
+{
+	if (timed)
+		classes[slot] = (u8)class_of(size);
+	touch_block(p, from, size, how, runs);
+	if (how >= TOUCH_ALL)
+		sizes[slot] = size;
+	fill(&slots[slot], e, p, size);
+}
+
 static void *allocate_aligned(u64 align, u64 size, u32 function)
 {
 	void *p = 0;
@@ -368,6 +389,7 @@ static void *allocate_aligned(u64 align, u64 size, u32 function)
 }
 
 static void spawn(u32 number);
+static void end_thread(struct thread *t, u32 number);
 
 static void wait_for_time(struct thread *t, u64 ns)
 {
@@ -432,7 +454,7 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 		case OP_FREE:
 			s = SLOT(arg);
 			e = table[s];
-			table[s] = e & ~(FILLED - 1);
+			__atomic_store_n(&table[s], e & ~(FILLED - 1), __ATOMIC_RELEASE);
 			p = (void *)(e & ADDRESS);
 			TIMED(CALL_FREE, classes[s], free(p));
 			t->calls[CALL_FREE]++;
@@ -457,12 +479,7 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			large = 0;
 			e = table[s];
 			TIMED(CALL_MALLOC, class_of(size), p = malloc(size));
-			if (timed)
-				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how, &runs);
-			if (how >= TOUCH_ALL)
-				sizes[s] = size;
-			fill(&table[s], e, p, size);
+			allocated(s, e, p, 0, size, timed, how, &runs);
 			t->calls[CALL_MALLOC]++;
 			w += 2;
 			break;
@@ -472,12 +489,7 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			e = table[s];
 			TIMED(CALL_CALLOC, class_of(size), p = calloc(w[2], w[1] | large));
 			large = 0;
-			if (timed)
-				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how, &runs);
-			if (how >= TOUCH_ALL)
-				sizes[s] = size;
-			fill(&table[s], e, p, size);
+			allocated(s, e, p, 0, size, timed, how, &runs);
 			t->calls[CALL_CALLOC]++;
 			w += 3;
 			break;
@@ -487,25 +499,21 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			to = SLOT(w[1]);
 			size = w[2] | large;
 			large = 0;
-			e = table[s];
 			if ((*w & PLAN_OP_MASK) == OP_REALLOC_OF_OTHER) {
 				u64 filled = w[3];
 				WAIT_UNTIL(t, ((e = __atomic_load_n(&table[s], __ATOMIC_ACQUIRE)) >> 48) == filled &&
 						      (e & (FILLED - 1)) != 0);
 				w++;
+			} else {
+				e = table[s];
 			}
 			touched = how >= TOUCH_ALL ? sizes[s] : 1;
 			TIMED(CALL_REALLOC, class_of(size), p = realloc((void *)(e & ADDRESS), size));
-			if (timed)
-				classes[to] = (u8)class_of(size);
-			touch_block(p, touched, size, how, &runs);
-			if (how >= TOUCH_ALL)
-				sizes[to] = size;
 			if (to != s) {
 				__atomic_store_n(&table[s], e & ~(FILLED - 1), __ATOMIC_RELEASE);
 				e = table[to];
 			}
-			fill(&table[to], e, p, size);
+			allocated(to, e, p, touched, size, timed, how, &runs);
 			t->calls[CALL_REALLOC]++;
 			w += 3;
 			break;
@@ -517,12 +525,7 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			u64 align = 1ull << (w[2] & 63);
 			u32 function = w[2] >> 8;
 			TIMED(CALL_ALIGNED, class_of(size), p = allocate_aligned(align, size, function));
-			if (timed)
-				classes[s] = (u8)class_of(size);
-			touch_block(p, 0, size, how, &runs);
-			if (how >= TOUCH_ALL)
-				sizes[s] = size;
-			fill(&table[s], e, p, size);
+			allocated(s, e, p, 0, size, timed, how, &runs);
 			t->calls[CALL_ALIGNED]++;
 			w += 3;
 			break;
@@ -581,6 +584,10 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 				bad_plan("the pages of a block");
 			runs = (struct runs){w + 1, arg};
 			w += 1 + 2 * (u64)arg;
+			break;
+		case OP_END:
+			end_thread(t, arg);
+			w++;
 			break;
 		default:
 			bad_plan("an operation");
@@ -648,10 +655,15 @@ static void play_thread(u32 number)
 		__atomic_fetch_add(&r->calls[i], t.calls[i], __ATOMIC_RELAXED);
 }
 
-static void *thread_main(void *number)
+static void *thread_main(void *argument)
 {
-	play_thread((u32)(u64)number);
-	__atomic_fetch_sub(&alive, 1, __ATOMIC_RELEASE);
+	u32 number = (u32)(u64)argument;
+	u32 *state = &lives[number].state;
+	play_thread(number);
+	__atomic_fetch_sub(&playing, 1, __ATOMIC_RELEASE);
+	if (threads[number].stays)
+		for (u32 at; (at = __atomic_load_n(state, __ATOMIC_ACQUIRE)) != LIFE_TO_END;)
+			syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, at, 0, 0, 0);
 	return 0;
 }
 
@@ -660,22 +672,44 @@ static u8 *stacks; // when system calls are counted
 
 static void spawn(u32 number)
 {
-	pthread_t id;
 	pthread_attr_t attr;
-	if (number == 0 || number >= head.threads || __atomic_exchange_n(&started[number], 1, __ATOMIC_RELAXED))
+	u32 none = LIFE_NONE;
+	if (number == 0 || number >= head.threads ||
+	    !__atomic_compare_exchange_n(&lives[number].state, &none, LIFE_SPAWNING, 0, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
 		bad_plan("a thread");
-	__atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&playing, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&result->threads, 1, __ATOMIC_RELAXED);
 	pthread_attr_init(&attr);
 	if (stacks) // which no system calls of libc get and return: only the allocator's are counted
 		pthread_attr_setstack(&attr, stacks + (u64)number * STACK, STACK);
 	else
 		pthread_attr_setstacksize(&attr, STACK);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	errno = pthread_create(&id, &attr, thread_main, (void *)(u64)number);
+	errno = pthread_create(&lives[number].id, &attr, thread_main, (void *)(u64)number);
 	if (errno)
 		failed("starting a thread");
 	pthread_attr_destroy(&attr);
+	if (threads[number].stays)
+		__atomic_store_n(&lives[number].state, LIFE_STARTED, __ATOMIC_RELEASE);
+	else
+		pthread_detach(lives[number].id);
+}
+
+// Allocators flush a thread's cache when it ends. What comes next in the order finds that done.
+static COLD void end_thread(struct thread *t, u32 number)
+{
+	if (number == 0 || number >= head.threads || number == t->number || !threads[number].stays)
+		bad_plan("the end of a thread");
+	u32 *state = &lives[number].state, at;
+	WAIT_UNTIL(t, (at = __atomic_load_n(state, __ATOMIC_ACQUIRE)) >= LIFE_STARTED);
+	if (!__atomic_compare_exchange_n(state, &at, LIFE_TO_END, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+	    at == LIFE_TO_END)
+		bad_plan("the end of a thread");
+	u64 before = __rdtsc();
+	syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	pthread_join(lives[number].id, 0);
+	t->waits++;
+	t->wait_tsc += __rdtsc() - before;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -722,7 +756,7 @@ static void read_plan(const char *path)
 	threads = read_table(head.threads_at, (u64)head.threads * sizeof *threads);
 	epoch_threads = read_table(head.epochs_at, (u64)head.epochs * sizeof *epoch_threads);
 	epoch_left = reserve((u64)head.epochs * sizeof *epoch_left);
-	started = reserve((u64)head.threads * sizeof *started);
+	lives = reserve((u64)head.threads * sizeof *lives);
 	slots = reserve((u64)head.slots * sizeof *slots);
 	chunks = reserve((u64)head.chunks * sizeof *chunks);
 }
@@ -851,7 +885,7 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 	result->begin_tsc = __rdtsc();
 	advance();
 	play_thread(0);
-	while (__atomic_load_n(&alive, __ATOMIC_ACQUIRE) != 0) {
+	while (__atomic_load_n(&playing, __ATOMIC_ACQUIRE) != 0) {
 		struct timespec t = {0, 100000};
 		nanosleep(&t, 0);
 	}

@@ -200,7 +200,8 @@ struct ht_stream {
 	uint64_t lost; // events of this stream that were not recorded
 	uint64_t stack_low, stack_high; // the thread's own stack as far as it is known; 0: not yet
 	uint64_t sum; // sum of the fields that do not change while the stream is live
-	uint64_t reserved0[2];
+	uint64_t end; // when the thread began to end, or was found to be gone; 0: it has not, or nobody knows
+	uint64_t reserved0;
 	// written rarely
 	uint64_t uid;
 	uint64_t start; // timestamp of its first event

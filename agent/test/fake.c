@@ -38,6 +38,12 @@ void *ht_map(u64 size)
 	return p == MAP_FAILED ? 0 : p;
 }
 
+void *ht_environ_room(u64 size)
+{
+	(void)size;
+	return 0;
+}
+
 void *ht_map_filled(u64 size)
 {
 	return ht_map(size);

@@ -83,8 +83,8 @@ static void round_of(int blocked)
 	for (int type = 2; type < HT_SEG_TYPES; type++) {
 		if (ht_array_reach(type, 0) < 0)
 			abort();
-		u8 *end = ht_arrays[type].base + arrays[type].first;
-		if (blocked &&
+		u8 *end = far[type] + arrays[type].first;
+		if (blocked && far[type] &&
 		    mmap(end, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != end)
 			abort();
 	}

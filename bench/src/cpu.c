@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cpu.c: runs a command and appends what it alone has used to a file: its CPU time in ns, user and system, and its wall
-// time. Usage: cpu FILE [NAME=VALUE...] -- COMMAND [ARGS...]. The variables are set for the command only.
+// cpu.c: runs a command and appends what it alone has used to a file: its CPU time in ns, user and system, its wall
+// time, its largest resident set in KiB, and when it ended, by CLOCK_MONOTONIC.
+// Usage: cpu FILE [NAME=VALUE...] -- COMMAND [ARGS...]. The variables are set for the command only.
 //
 // Whatever starts this program (a profiler's launcher, with helpers of its own) does not count. When it is killed, so
 // is the command.
@@ -51,10 +52,10 @@ int main(int argc, char **argv)
 	struct rusage use;
 	if (pid < 0 || wait4(pid, &status, 0, &use) != pid)
 		return 125;
-	uint64_t wall = now() - start;
+	uint64_t end = now();
 	char line[256];
-	int n = snprintf(line, sizeof line, "%lu %lu %lu %ld\n", ns(use.ru_utime), ns(use.ru_stime), wall,
-			 use.ru_maxrss);
+	int n = snprintf(line, sizeof line, "%lu %lu %lu %ld %lu\n", ns(use.ru_utime), ns(use.ru_stime), end - start,
+			 use.ru_maxrss, end);
 	int fd = open(argv[1], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0 || write(fd, line, (size_t)n) != n)
 		return 125;

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/launch"
+	"github.com/heaptap/heaptap/internal/notes"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
@@ -32,7 +34,8 @@ type replayFlags struct {
 	runs                           int
 	touch, speed, players, ordered string
 	whatIf                         []string
-	chart                          string
+	chart, html                    string
+	save                           bool
 }
 
 // mostPlayers bounds --threads.
@@ -44,7 +47,7 @@ func newReplayCommand() *cobra.Command {
 		Use:   "replay [flags] [RUN]",
 		Short: "Play the recorded calls against other allocators, and compare them",
 		Long: `Replay makes the calls of a recording once more, against each of the allocators: one thread for each
-recorded thread, started when that has its first call, and ended after its last one. Blocks that one
+recorded thread, started when that has its first call, and ended when that ended. Blocks that one
 thread hands to another are freed after their allocation, and threads stay within 10,000 calls of the
 recorded order. Printed are, for each allocator: the time of a call, percentiles from separate runs,
 processor time, the resident set at its peak and on average, page faults, system calls for memory, and
@@ -67,6 +70,8 @@ colons, and are set in the player's environment.`,
   heaptap replay --allocators glibc,./libmine.so --runs 11 --touch all server.4711.htap
   heaptap replay --what-if reserve=Parser::parse server.4711.htap
   heaptap replay --chart allocators.svg server.4711.htap
+  heaptap replay --html allocators.html server.4711.htap
+  heaptap replay --save server.4711.htap
   heaptap replay --from 20% --to 90% --speed recorded server.4711.htap
   heaptap replay --json server.4711.htap | jq '.allocators[] | {name, rss: .touch_first.peak_rss_bytes.median}'`,
 		Args: oneRun,
@@ -92,6 +97,9 @@ colons, and are set in the player's environment.`,
 	f.StringVar(&q.To, "to", "end", "play up to `TIME`")
 	f.BoolVar(&q.json, "json", false, "print one JSON object")
 	f.StringVar(&q.chart, "chart", "", "also write a picture (SVG) to `FILE`: the resident sets over time, and bars")
+	f.StringVar(&q.html, "html", "", "also write a page (HTML) to `FILE`: the picture and the tables, "+
+		"to be read without heaptap")
+	f.BoolVar(&q.save, "save", false, "keep the result beside the run, for heaptap open")
 	q.looks(f)
 	q.programs.add(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return q.run(cmd, args) }
@@ -173,8 +181,10 @@ func (q *replayFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if q.chart != "" && outfile.SameFile(q.chart, s.Reader.Name()) {
-		return usagef("replay: --chart %s is the recording itself", q.chart)
+	for _, flag := range [][2]string{{"chart", q.chart}, {"html", q.html}} {
+		if flag[1] != "" && outfile.SameFile(flag[1], s.Reader.Name()) {
+			return usagef("replay: --%s %s is the recording itself", flag[0], flag[1])
+		}
 	}
 	r, err := q.measure(cmd, s, &o, settings, list)
 	switch {
@@ -189,11 +199,28 @@ func (q *replayFlags) run(cmd *cobra.Command, args []string) error {
 			return replaychart.Write(w, recordedCommand(s.Profile), r)
 		})
 	}
+	if err == nil && q.html != "" {
+		var picture strings.Builder
+		_ = replaychart.Write(&picture, recordedCommand(s.Profile), r) // a Builder never fails
+		err = outfile.File(q.html, func(w io.Writer) error { return view.ReplayPage(w, s, r, picture.String()) })
+	}
+	if err == nil && q.save {
+		err = saveReplay(s, r, o)
+	}
 	if err == nil && len(r.Failures) > 0 {
 		err = &launch.StatusError{Status: launch.StatusFailed,
 			Err: fmt.Errorf("replay: %d of %d allocators could not be measured", len(r.Failures), len(list))}
 	}
 	return errors.Join(err, s.Close())
+}
+
+// saveReplay keeps the result in a file beside the run.
+func saveReplay(s *query.Source, r *replay.Results, o replay.Options) error {
+	text, err := json.Marshal(answer.NewSavedReplay(s, r, o))
+	if err != nil {
+		return err
+	}
+	return notes.Replay.Write(s.Reader.Name(), text)
 }
 
 // recordedCommand is the recorded program, without its folder, and its arguments.

@@ -6,6 +6,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ import (
 
 func main() {
 	launch.DropPreload()
+	log.SetOutput(io.Discard) // net/http notes there what calls return as errors, too
 	if len(os.Args) > 1 && (os.Args[1] == "run" || os.Args[1] == launch.RecorderCommand) {
 		hurry()
 	}
@@ -29,8 +32,11 @@ func main() {
 // execute runs a command line and returns the exit status.
 func execute(args []string) int {
 	commands := allCommands
-	if len(args) > 0 && args[0] == launch.RecorderCommand { // nobody reads its help
+	// Who records short commands waits for each start: the flags of all other commands would take 400 more new pages.
+	if len(args) > 0 && args[0] == launch.RecorderCommand {
 		commands = []func() *cobra.Command{newRecorderCommand}
+	} else if len(args) > 0 && args[0] == "run" {
+		commands = []func() *cobra.Command{newRunCommand}
 	}
 	return executeRoot(newRootCommand(commands), args)
 }

@@ -105,11 +105,17 @@ func (r *running) expect(lines ...string) {
 	}
 }
 
-// end lets the target end; nothing more must have arrived.
-func (r *running) end() {
+// end lets the target end; nothing more must have arrived but some of what may have.
+func (r *running) end(may ...string) {
 	r.t.Helper()
 	unix.Kill(r.target, unix.SIGUSR1)
-	r.expect("end")
+	line := r.line()
+	for len(may) > 0 && line == may[0] {
+		line, may = r.line(), may[1:]
+	}
+	if line != "end" {
+		r.t.Fatalf("the target got %q, expected the end", line)
+	}
 	err := r.cmd.Wait()
 	if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 42 {
 		r.t.Fatalf("run ended with %v, expected status 42", err)
@@ -156,13 +162,18 @@ func TestSignalsToGroupAtOnce(t *testing.T) {
 // TestSignalToRunAndGroup is what timeout(1) does.
 func TestSignalToRunAndGroup(t *testing.T) {
 	r := startTarget(t)
+	twice := 0 // on a busy machine, the test may be held up between the two: then they are two signals
 	for range 3 {
+		began := time.Now()
 		unix.Kill(r.cmd.Process.Pid, unix.SIGTERM)
 		unix.Kill(-r.cmd.Process.Pid, unix.SIGTERM)
+		if time.Since(began) > time.Millisecond {
+			twice++
+		}
 		r.expect("SIGTERM")
 		time.Sleep(again)
 	}
-	r.end()
+	r.end(slices.Repeat([]string{"SIGTERM"}, twice)...)
 }
 
 // state waits until a process is in one of the given states.

@@ -35,7 +35,7 @@ func NewBlocks(s *query.Source, b *query.Blocks, page Page) *Blocks {
 	for i := range list {
 		stacks = append(stacks, list[i].Stack)
 	}
-	t := newFrameTable(s.Profile, stacks)
+	t := newFrameTable(b.Shown(s), stacks)
 	j := &Blocks{Head: newHead(s, &b.Answer), AtNS: b.AtTime, Blocks: newBlocks(s, list, t),
 		More: b.After(page.Skip, len(list))}
 	j.Frames = t.rows()
@@ -111,7 +111,7 @@ func NewBiography(s *query.Source, b *query.Biography) *Biography {
 			stacks = append(stacks, x.Stack)
 		}
 	}
-	t := newFrameTable(s.Profile, stacks)
+	t := newFrameTable(b.Shown(s), stacks)
 	j := &Biography{Head: newHead(s, &b.Answer), Forms: []BlockForm{}, Asked: b.Asked, Earlier: b.Earlier,
 		Later: b.Later, Before: newBlocks(s, b.Before, t), After: newBlocks(s, b.After, t)}
 	j.Frames = t.rows()

@@ -77,6 +77,8 @@ type PageMoment struct {
 	LiveBlocks uint64 `json:"live_blocks"`
 	InUse      uint64 `json:"pages_in_use"`
 	HugeInUse  uint64 `json:"huge_pages_in_use"`
+	// InMemory counts as Physical.Pages does, at the latest reading until then; null: there is none.
+	InMemory *uint64 `json:"pages_in_memory"`
 }
 
 // Pin is a call stack whose blocks keep nearly empty pages in use.
@@ -105,7 +107,7 @@ type Pinned struct {
 // NewCompactness makes the answer.
 func NewCompactness(s *query.Source, c *query.Compactness, page Page) *Compactness {
 	list, more := Cut(page, c.Pins)
-	t := newFrameTable(s.Profile, stacksOf(nil, len(list), func(i int) *query.Group { return &list[i].Group }))
+	t := newFrameTable(c.Shown(s), stacksOf(nil, len(list), func(i int) *query.Group { return &list[i].Group }))
 	j := &Compactness{Head: newHead(s, &c.Answer), AtNS: c.AtTime, AtPeak: c.AtPeak,
 		Live: Count{c.Live.Blocks, c.Live.Bytes}, Slack: c.Slack, Headers: c.Headers, Pages: newOccupancy(&c.Pages),
 		HugePages: newOccupancy(&c.HugePages), Classes: newSizeAmounts(c.Classes), Holes: newSizeAmounts(c.Holes),
@@ -128,7 +130,8 @@ func NewCompactness(s *query.Source, c *query.Compactness, page Page) *Compactne
 	}
 	for i := range c.Steps {
 		m := &c.Steps[i]
-		j.Steps = append(j.Steps, PageMoment{m.Time, m.Cut, m.Live.Bytes, m.Live.Blocks, m.InUse, m.HugeInUse})
+		j.Steps = append(j.Steps, PageMoment{m.Time, m.Cut, m.Live.Bytes, m.Live.Blocks, m.InUse, m.HugeInUse,
+			m.InMemory})
 	}
 	return j
 }

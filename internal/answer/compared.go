@@ -130,7 +130,7 @@ func newRunFrames(c *diff.Comparison, rows []diff.Row) *runFrames {
 		if f.of[s] != nil {
 			continue
 		}
-		f.of[s] = newFrameTable(s.Profile, stacks[s])
+		f.of[s] = newFrameTable(side.Query.Shown(s), stacks[s])
 		f.of[s].startAt(len(f.rows))
 		f.rows = append(f.rows, f.of[s].rows()...)
 	}

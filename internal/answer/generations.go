@@ -57,7 +57,7 @@ func NewGenerations(s *query.Source, g *query.Generations) *Generations {
 			j.Rows[i].FromMark, j.Rows[i].ToMark = g.Births.Marks[i], g.Births.Marks[i+1]
 		}
 	}
-	t := newFrameTable(s.Profile, stacksOf(nil, len(g.Repeats),
+	t := newFrameTable(g.Shown(s), stacksOf(nil, len(g.Repeats),
 		func(i int) *query.Group { return &g.Repeats[i].Group }))
 	j.Frames = t.rows()
 	for i := range g.Repeats {

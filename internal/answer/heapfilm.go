@@ -44,8 +44,9 @@ type HeapRun struct {
 }
 
 // HeapMoment is one picture. Fill says how full each cell is, from 0, empty, to 255, full. Age is a logarithmic scale
-// from 0, a thousandth of LastNS and less, to 255, all of it. Tint is an index into Tints. Resident says which
-// share of its pages is in memory, as Fill does. Each has a byte for each cell, in base64.
+// from 0, a thousandth of LastNS and less, to 255, all of it. Tint is an index into Tints. Resident says which share of
+// its pages is in memory, as Fill does; Absent, rounded down, which share is not: at others nobody looked. Each has a
+// byte for each cell, in base64.
 type HeapMoment struct {
 	TimeNS int64  `json:"time_ns"`
 	Events uint64 `json:"events"`
@@ -56,6 +57,7 @@ type HeapMoment struct {
 	Tint   string `json:"tint,omitempty"` // if Color is stack or thread
 	// Resident is left out if it was not recorded which pages are in memory.
 	Resident string `json:"resident,omitempty"`
+	Absent   string `json:"absent,omitempty"` // likewise
 }
 
 // HeapPlaces says where in a picture cells are, in pixels.
@@ -96,7 +98,7 @@ func NewHeapFilm(s *query.Source, f *query.HeapFilm, places *HeapPlaces) *HeapFi
 		p := &f.Pictures[i]
 		text := base64.StdEncoding.EncodeToString
 		j.Moments = append(j.Moments, HeapMoment{p.Time, p.Cut, p.AtPeak, Count{p.Live.Blocks, p.Live.Bytes},
-			text(p.Fill), text(p.Age), text(p.Tint), text(p.Resident)})
+			text(p.Fill), text(p.Age), text(p.Tint), text(p.Resident), text(p.Absent)})
 	}
 	return j
 }

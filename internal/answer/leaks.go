@@ -38,7 +38,7 @@ func NewLeaks(s *query.Source, l *query.LeakTables, page Page) *Leaks {
 		Suppressed: newSuppressed(l.Rules), Suspects: []Suspect{}}
 	stacks := stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group })
 	stacks = stacksOf(stacks, len(l.Suspects), func(i int) *query.Group { return &l.Suspects[i].Group })
-	t := newFrameTable(s.Profile, stacks)
+	t := newFrameTable(l.Shown(s), stacks)
 	j.Frames = t.rows()
 	for i := range l.Suspects {
 		x := &l.Suspects[i]

@@ -52,7 +52,7 @@ func NewLog(s *query.Source, l *query.Log) *Log {
 	for i := range l.Events {
 		stacks = append(stacks, l.Events[i].Stack, l.Events[i].FreeStack)
 	}
-	t := newFrameTable(s.Profile, stacks)
+	t := newFrameTable(l.Shown(s), stacks)
 	j := &Log{Head: newHead(s, &l.Answer), FirstEvent: l.First, NextEvent: l.Next, RangeFirst: l.Begin,
 		RangeNext: l.End, Events: make([]LogEvent, len(l.Events)), Marks: make([]LogMarked, len(l.Marks))}
 	j.Frames = t.rows()

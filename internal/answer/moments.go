@@ -26,7 +26,8 @@ type DifferenceRow struct {
 // NewDifference makes the answer.
 func NewDifference(s *query.Source, t *diff.Table, by query.By, page Page) *Difference {
 	rows, more := Cut(page, t.Changed())
-	frames := newFrameTable(s.Profile, stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group }))
+	stacks := stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group })
+	frames := newFrameTable(t.After.Shown(s), stacks)
 	j := &Difference{Head: newHead(s, &t.After), By: by.String(), Before: newValues(&t.Before, &t.Before.Total),
 		More: more, Unchanged: t.Unchanged(), Rows: Rows[DifferenceRow]{len(rows), func(i int) DifferenceRow {
 			r := &rows[i]

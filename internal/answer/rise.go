@@ -37,7 +37,7 @@ type RiseOthers struct {
 func NewRise(s *query.Source, r *query.Rise) *Rise {
 	j := &Rise{Head: newHead(s, &r.Answer), Begin: r.Begin, End: r.End, Rows: []RiseRow{},
 		Others: RiseOthers{r.Others.Groups, r.Others.Grown, r.Others.Shrunk}}
-	t := newFrameTable(s.Profile, stacksOf(nil, len(r.Rows), func(i int) *query.Group { return &r.Rows[i].Group }))
+	t := newFrameTable(r.Shown(s), stacksOf(nil, len(r.Rows), func(i int) *query.Group { return &r.Rows[i].Group }))
 	j.Frames = t.rows()
 	for i := range r.Rows {
 		x := &r.Rows[i]

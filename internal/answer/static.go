@@ -55,7 +55,7 @@ func NewStaticDiff(before, after *query.Source, s *diff.Static, all bool, page P
 	for i := range list {
 		r, v := &list[i], list[i].Variable
 		j.Variables = append(j.Variables, StaticVariable{r.Status().String(), v.Name, v.Kind.String(), v.Path, v.File,
-			v.Line, extent(r.Before), extent(r.After), r.Change()})
+			v.Line, sizeIf(r.InBefore, r.Before), sizeIf(r.InAfter, r.After), r.Change()})
 	}
 	return j
 }
@@ -72,9 +72,9 @@ func newStaticChanges(sums []diff.StaticSum) []StaticChange {
 	return list
 }
 
-func extent(e *diff.StaticExtents) *uint64 {
-	if e == nil {
+func sizeIf(named bool, bytes uint64) *uint64 {
+	if !named {
 		return nil
 	}
-	return &e.Bytes
+	return &bytes
 }

@@ -28,7 +28,8 @@ type Freed struct {
 type Threads struct {
 	Head
 	Rows        []Row         `json:"rows"`
-	Freed       []Freed       `json:"freed"` // by the thread of each row
+	Freed       []Freed       `json:"freed"`    // by the thread of each row
+	Ended       []*int64      `json:"ended_ns"` // when the thread of each row ended; null: not known to have
 	More        int           `json:"more"`
 	Calls       []Row         `json:"calls"`
 	Matrix      []Crossing    `json:"matrix"`
@@ -47,14 +48,16 @@ func NewThreads(s *query.Source, t *query.ThreadTables, sizes *framesize.Sizes, 
 		}
 		return out, more
 	}
-	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, Freed: []Freed{},
+	j := &Threads{Head: newHead(s, &t.Threads.Answer), Matrix: []Crossing{}, Freed: []Freed{}, Ended: []*int64{},
 		Counts: newCounts(s.Profile.Counts)}
 	j.StackMemory, j.Frames, j.FrameNotes = newStackMemory(s, sizes)
 	j.Rows, j.More = rows(t.Threads)
 	j.Calls, _ = rows(t.Calls)
 	for i := range j.Rows {
-		freed := t.Freed[t.Threads.Rows[max(page.Skip, 0)+i].Thread]
+		index := t.Threads.Rows[max(page.Skip, 0)+i].Thread
+		freed := t.Freed[index]
 		j.Freed = append(j.Freed, Freed{freed.Count, freed.Bytes})
+		j.Ended = append(j.Ended, s.ThreadEnded(index))
 	}
 	thread := func(i uint32) *Thread {
 		if i == query.OtherThreads {

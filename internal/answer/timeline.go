@@ -54,7 +54,8 @@ func NewTimeline(s *query.Source, t *query.Series) *Timeline {
 	if rss, ok := t.Resident(s); ok {
 		j.Resident = rss
 	}
-	frames := newFrameTable(s.Profile, stacksOf(nil, len(t.Rows), func(i int) *query.Group { return &t.Rows[i].Group }))
+	stacks := stacksOf(nil, len(t.Rows), func(i int) *query.Group { return &t.Rows[i].Group })
+	frames := newFrameTable(t.Shown(s), stacks)
 	j.Frames = frames.rows()
 	for i := range t.Rows {
 		r := newTimelineRow(&t.Rows[i])

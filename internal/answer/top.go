@@ -24,7 +24,7 @@ type Row struct {
 // NewTop makes the answer.
 func NewTop(s *query.Source, t *query.Table, by query.By, page Page) *Top {
 	rows, more := Cut(page, t.Rows)
-	frames := newFrameTable(s.Profile, stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group }))
+	frames := newFrameTable(t.Shown(s), stacksOf(nil, len(rows), func(i int) *query.Group { return &rows[i].Group }))
 	j := &Top{Head: newHead(s, &t.Answer), By: by.String(), More: more, Rows: Rows[Row]{len(rows), func(i int) Row {
 		return newRow(s, &t.Answer, &rows[i], frames)
 	}}}

@@ -11,12 +11,16 @@ import (
 // moment.
 const filmCells = 12 << 10
 
-// frames answers how the heap looked at some moments; with rough, at one, and at once.
+// frames answers how the heap looked at some moments; with rough, at one, and at once; with filters, what the selected
+// blocks have of each cell at one.
 func frames(ctx context.Context, c *call, q *query.Query) (any, error) {
 	want := query.HeapWish{Moments: max(c.frames, 1), Cells: filmCells, Ages: true, Group: c.s.Profile.ChangeableName}
 	want.Color, _ = query.ParseHeapColor(c.color) // the parameter allows no other names
 	if want.Rough = c.rough != ""; want.Rough || c.At != "" {
 		want.Moments = 1
+	}
+	if want.Selected = q.Selects(); want.Selected {
+		want.Color, want.Ages = query.ColorOccupancy, false
 	}
 	f, err := query.Film(ctx, c.s, q, want)
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // Headers by which a browser's tab says what a request is for.
@@ -47,10 +48,8 @@ func newLanes() *lanes {
 }
 
 var (
-	tabForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`) })
-	laneForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(brush|view|background)(/[a-z0-9-]{1,32})?$`)
-	})
+	tabForm  = lazy.Regexp(`^[A-Za-z0-9-]{1,64}$`)
+	laneForm = lazy.Regexp(`^(brush|view|background)(/[a-z0-9-]{1,32})?$`)
 )
 
 // enter waits until a request may be answered. The context that it returns is cancelled when a newer one in its lane

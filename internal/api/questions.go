@@ -27,7 +27,8 @@ type Question struct {
 	Answers    []reflect.Type
 	Command    string // that gives the same answer, and its flags beside the parameters; "": none
 
-	changing bool // the answer depends on more than the recording, so it is neither kept nor has an ETag
+	// Changing: the answer depends on more than the recording, so it is neither kept nor has an ETag.
+	Changing bool
 
 	preset func(a *asked)                                  // the defaults; nil: none
 	answer func(ctx context.Context, c *call) (any, error) // needs no query
@@ -54,7 +55,7 @@ var Questions = []Question{
 	{Name: "about", Text: "what the recording can answer, and what it lacks", Answers: answers[About](),
 		answer: func(_ context.Context, c *call) (any, error) { return newAbout(c.s), nil }},
 	{Name: "ps", Text: "the programs of the recording's run; with timeline, how the memory of each developed",
-		Parameters: []string{"timeline"}, Answers: answers[answer.Run](), Command: "ps", changing: true,
+		Parameters: []string{"timeline"}, Answers: answers[answer.Run](), Command: "ps", Changing: true,
 		answer: func(ctx context.Context, c *call) (any, error) {
 			c.shelf.refresh(c.rec.entry.set)
 			return c.rec.entry.set.describe(ctx, c.timeline)
@@ -80,7 +81,7 @@ var Questions = []Question{
 	{Name: "diff", Text: "what differs from another range, or from other recordings (with); of several runs, medians",
 		Parameters: with(filters, "with", "also", "from2", "to2", "by", "metric", "at", "scale", "unchanged", "fold",
 			"tree", "up", "below", "threshold", "depth", "nodes", "skip", "limit"),
-		Answers: append(answers[answer.Compared](), answers[answer.ComparedTree]()...), changing: true, ask: differ,
+		Answers: append(answers[answer.Compared](), answers[answer.ComparedTree]()...), Changing: true, ask: differ,
 		preset: func(a *asked) {
 			grouped(query.ByStack, 20, query.Bytes, query.Peak, query.Leaked)(a)
 			a.Threshold, a.from2, a.to2 = "1%", "start", "end"
@@ -176,9 +177,9 @@ var Questions = []Question{
 	{Name: "compactness", Text: "how full the pages are on which blocks lie, and who keeps empty ones in use",
 		Parameters: with(filters, "at", "steps", "skip", "limit"), Command: "compactness",
 		Answers: answers[answer.Compactness](), preset: func(a *asked) { a.Limit = 10 }, ask: compactness},
-	{Name: "frames", Text: "how full the pages are on which blocks ever lay, at some moments, or at one; with rough, " +
-		"at one, at once",
-		Parameters: []string{"from", "to", "at", "frames", "color", "rough"}, Command: "frames",
+	{Name: "frames", Text: "how full pages are on which blocks ever lay; with filters, what the selected blocks have " +
+		"of each cell",
+		Parameters: with(filters, "at", "frames", "color", "rough"), Command: "frames",
 		Answers: answers[answer.HeapFilm](), preset: func(a *asked) { a.frames = 100 }, ask: frames},
 	{Name: "events", Text: "the log: events from a moment or a number on, or before it; at most 1,000",
 		Parameters: with(logFilters, "event", "at", "before", "kind", "limit"), Command: "dump",
@@ -196,7 +197,7 @@ var Questions = []Question{
 		}},
 	{Name: "static", Text: "what has changed of static and thread-local variables since another recording (with)",
 		Parameters: with([]string{"with", "module", "unchanged"}, paged...), Answers: answers[answer.StaticDiff](),
-		changing: true, preset: func(a *asked) { a.Limit = 20 }, answer: differStatic},
+		Changing: true, preset: func(a *asked) { a.Limit = 20 }, answer: differStatic},
 	{Name: "regions", Text: "what threads did in each region that the program has named", Command: "regions",
 		Parameters: with(filters, "sort", "skip", "limit"), Answers: answers[answer.Regions](),
 		preset: func(a *asked) { a.Sort = "begin" },
@@ -216,8 +217,10 @@ var Questions = []Question{
 		answer: func(_ context.Context, c *call) (any, error) {
 			return answer.NewMismatches(c.s.Profile, c.Page), nil
 		}},
+	{Name: "replay", Text: "what heaptap replay --save has measured: the recorded calls with other allocators",
+		Answers: answers[Replayed](), Changing: true, answer: replayed},
 	{Name: "sql", Text: "what an SQL engine answers about the recording's tables; without sql: tables and questions",
-		Parameters: with(filters, "sql", "limit"), changing: true,
+		Parameters: with(filters, "sql", "limit"), Changing: true,
 		Answers: append(answers[answer.SQLColumns](), answers[answer.SQLTables]()...), ask: inSQL},
 	{Name: "files", Text: "the source files that the call stacks go through, with their numbers", Parameters: paged,
 		Answers: answers[Files](),
@@ -225,7 +228,7 @@ var Questions = []Question{
 	{Name: "source", Text: "the lines of a source file or a function with what they count, and the file's text",
 		Parameters: with(filters, "metric", "at", "file", "function", "line", "context", "calls", "skip", "limit"),
 		Command:    "source",
-		Answers:    answers[SourceText](), ask: sourceText, changing: true,
+		Answers:    answers[SourceText](), ask: sourceText, Changing: true,
 		preset: func(a *asked) {
 			grouped(query.ByLine, 20, query.Peak, query.Allocations, query.Bytes, query.Leaked)(a)
 			a.file = -1

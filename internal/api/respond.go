@@ -127,7 +127,7 @@ func onlyGet(r *http.Request) error {
 
 // tag is the entity tag of an answer; "": it has none.
 func (a *API) tag(j *job, identity string, generation uint64) string {
-	if j.question.changing {
+	if j.question.Changing {
 		return ""
 	}
 	text := fmt.Sprintf("%s\x00%v\x00%s\x00%d\x00%s?%s", a.options.Version, a.options.Code, identity, generation,

@@ -2,10 +2,10 @@ package diff
 
 import (
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/profile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -101,11 +101,11 @@ func threadName(s *query.Source, t *event.Thread) string {
 }
 
 // clone matches the suffix of a function that the compiler split or specialised.
-var clone = regexp.MustCompile(`( \[clone [^\]]*\]|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
+var clone = lazy.Regexp(`( \[clone [^\]]*\]|\.(part|isra|constprop|cold|lto_priv)(\.[0-9]+)?)+$`)
 
 func withoutClone(name string) string {
 	if strings.ContainsAny(name, ".[") {
-		if short := clone.ReplaceAllString(name, ""); short != "" {
+		if short := clone().ReplaceAllString(name, ""); short != "" {
 			return short
 		}
 	}

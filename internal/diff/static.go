@@ -15,73 +15,52 @@ import (
 // Files are paired as for call stacks.
 type Static struct {
 	Before, After *query.Globals
-	Rows          []StaticRow // variables that recordings name; the largest change first, and unchanged ones last
+	Rows          []StaticRow // variables that a recording names; the largest change first, and unchanged ones last
 	Files         []StaticSum // by file, with all that has no name, in the same order
 	Kinds         []StaticSum // by section, in order
 }
 
-// StaticRow is a variable, or several of one name and file, in all threads.
+// StaticRow is a variable, or several of one name and file.
 type StaticRow struct {
-	Variable      *query.Global  // as the second recording has it, if it names it
-	Before, After *StaticExtents // nil: the recording does not name it, since it is small or is not there
+	StaticSum
+	Variable          *query.Global // as the second recording has it, if it names it
+	InBefore, InAfter bool          // the recording names it; else it is small or is not there
 }
 
-// StaticExtents are the sizes of the variables of a row in one recording.
-type StaticExtents struct{ Bytes, Count uint64 }
-
-// StaticSum is the static data of a file or a section on both sides.
+// StaticSum is how much static data there is on both sides: bytes in all threads.
 type StaticSum struct {
 	Name          string
 	Before, After uint64
 }
 
-// Status says how a variable has changed.
-func (r *StaticRow) Status() Status {
+// Status says how they have changed.
+func (s *StaticSum) Status() Status {
 	switch {
-	case r.Before == nil:
-		return New
-	case r.After == nil:
-		return Gone
-	}
-	return statusOf(r.Before.Bytes, r.After.Bytes)
-}
-
-// Change returns by how many bytes a variable has changed.
-func (r *StaticRow) Change() int64 { return by(r.Before.bytes(), r.After.bytes()) }
-
-func (e *StaticExtents) bytes() uint64 {
-	if e == nil {
-		return 0
-	}
-	return e.Bytes
-}
-
-// Status says how the data of a file or a section have changed.
-func (s *StaticSum) Status() Status { return statusOf(s.Before, s.After) }
-
-// Change returns by how many bytes they have changed.
-func (s *StaticSum) Change() int64 { return by(s.Before, s.After) }
-
-func statusOf(before, after uint64) Status {
-	switch {
-	case before == after:
+	case s.Before == s.After:
 		return Unchanged
-	case before == 0:
+	case s.Before == 0:
 		return New
-	case after == 0:
+	case s.After == 0:
 		return Gone
-	case after > before:
+	case s.After > s.Before:
 		return Grown
 	}
 	return Shrunk
 }
 
-// by returns after less before, or as near to it as an int64 can be: recordings may be forged.
-func by(before, after uint64) int64 {
-	if after >= before {
-		return int64(min(after-before, math.MaxInt64))
+// Change returns by how many bytes they have changed, or as near to it as an int64 can be: recordings may be forged.
+func (s *StaticSum) Change() int64 {
+	if s.After >= s.Before {
+		return int64(min(s.After-s.Before, math.MaxInt64))
 	}
-	return -int64(min(before-after, math.MaxInt64))
+	return -int64(min(s.Before-s.After, math.MaxInt64))
+}
+
+// compare puts what has changed most first, and what has not changed last, the largest first.
+func (s *StaticSum) compare(o *StaticSum) int {
+	size := func(s *StaticSum) uint64 { return max(s.Before, s.After) - min(s.Before, s.After) }
+	return cmp.Or(cmp.Compare(size(o), size(s)), cmp.Compare(max(o.Before, o.After), max(s.Before, s.After)),
+		cmp.Compare(s.Name, o.Name))
 }
 
 // Changed returns the variables that have changed.
@@ -113,47 +92,26 @@ func CompareStatic(before, after *query.Source, modules []string) *Static {
 			}
 			r := rows[key]
 			if r == nil {
-				r = &StaticRow{}
+				r = &StaticRow{StaticSum: StaticSum{Name: v.Name}}
 				rows[key] = r
 			}
 			r.Variable = v
-			of := &r.Before
-			if side == 1 {
-				of = &r.After
+			if side == 0 {
+				r.Before, r.InBefore = r.Before+v.Total, true
+			} else {
+				r.After, r.InAfter = r.After+v.Total, true
 			}
-			if *of == nil {
-				*of = &StaticExtents{}
-			}
-			(*of).Bytes += v.Total
-			(*of).Count++
 		}
 	}
 	for _, r := range rows {
 		s.Rows = append(s.Rows, *r)
 	}
 	slices.SortFunc(s.Rows, func(a, b StaticRow) int {
-		return cmp.Or(compareChanges(a.Change(), b.Change(), a.Status(), b.Status()),
-			cmp.Compare(max(b.Before.bytes(), b.After.bytes()), max(a.Before.bytes(), a.After.bytes())),
-			cmp.Compare(a.Variable.Name, b.Variable.Name), cmp.Compare(a.Variable.Path, b.Variable.Path),
+		return cmp.Or(a.compare(&b.StaticSum), cmp.Compare(a.Variable.Path, b.Variable.Path),
 			cmp.Compare(a.Variable.File, b.Variable.File))
 	})
 	s.sumUp(names)
 	return s
-}
-
-// compareChanges puts what has changed most first, and what has not changed last.
-func compareChanges(a, b int64, x, y Status) int {
-	if (x == Unchanged) != (y == Unchanged) {
-		return cmp.Compare(y, x) // Unchanged is the least
-	}
-	return cmp.Compare(magnitude(b), magnitude(a))
-}
-
-func magnitude(change int64) uint64 {
-	if change < 0 {
-		return uint64(-change)
-	}
-	return uint64(change)
 }
 
 // sumUp compares the sums of files and sections.
@@ -168,16 +126,17 @@ func (s *Static) sumUp(names [2]func(string) string) {
 				files[name] = f
 			}
 			f.Name = g.Files[i].Path
-			*[]*uint64{&f.Before, &f.After}[side] += g.Files[i].Total.Total
+			if side == 0 {
+				f.Before += g.Files[i].Total.Total
+			} else {
+				f.After += g.Files[i].Total.Total
+			}
 		}
 	}
 	for _, f := range files {
 		s.Files = append(s.Files, *f)
 	}
-	slices.SortFunc(s.Files, func(a, b StaticSum) int {
-		return cmp.Or(compareChanges(a.Change(), b.Change(), a.Status(), b.Status()),
-			cmp.Compare(max(b.Before, b.After), max(a.Before, a.After)), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(s.Files, func(a, b StaticSum) int { return a.compare(&b) })
 	for k := range s.Before.Kinds {
 		sum := StaticSum{event.DataKind(k).String(), s.Before.Kinds[k].Total, s.After.Kinds[k].Total}
 		if sum.Before > 0 || sum.After > 0 {

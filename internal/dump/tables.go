@@ -13,7 +13,7 @@ import (
 // Threads writes the threads. Events in JSON refer to their indexes.
 func (d *Dumper) Threads() error {
 	if !d.json {
-		d.printf("%6s %8s %14s  %s\n", "index", "tid", "start", "name")
+		d.printf("%6s %8s %14s %14s  %s\n", "index", "tid", "start", "end", "name")
 	}
 	for i, t := range d.r.Threads() {
 		if d.json {
@@ -21,11 +21,16 @@ func (d *Dumper) Threads() error {
 				Index int    `json:"thread"`
 				TID   uint32 `json:"tid"`
 				Start int64  `json:"start_ns"`
+				End   *int64 `json:"end_ns"`
 				Name  string `json:"name"`
-			}{i, t.TID, t.Start, t.Name})
+			}{i, t.TID, t.Start, t.Ended(), t.Name})
 			continue
 		}
-		d.printf("%6d %8d %14s  %s\n", i, t.TID, Seconds(nil, t.Start, 0), printable(t.Name))
+		end := "-"
+		if ns := t.Ended(); ns != nil {
+			end = string(Seconds(nil, *ns, 0))
+		}
+		d.printf("%6d %8d %14s %14s  %s\n", i, t.TID, Seconds(nil, t.Start, 0), end, printable(t.Name))
 	}
 	return d.err
 }

@@ -5,7 +5,19 @@ type Thread struct {
 	TID   uint32 // the kernel's thread id, which can be reused; indexes are not
 	Name  string // its name when it was first seen
 	Start int64  // time of its first event, ns since the recording's start
+	End   int64  // when it began to end, at least Start; NotEnded; 0: not known, as in older recordings
 }
+
+// Ended returns when the thread ended, if that is known.
+func (t *Thread) Ended() *int64 {
+	if t.End <= 0 {
+		return nil
+	}
+	return &t.End
+}
+
+// NotEnded is the Thread.End of a thread that was not seen to end before the recording ended.
+const NotEnded = -1
 
 // Module is one loading of one file into the process.
 type Module struct {

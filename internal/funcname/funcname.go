@@ -3,14 +3,14 @@
 package funcname
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/heaptap/heaptap/internal/escape"
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
-var abiTag = regexp.MustCompile(`\[abi:\w+\]`)
+var abiTag = lazy.Regexp(`\[abi:\w+\]`)
 
 // Untagged returns a demangled name without what compilers write behind functions whose result was another type in an
 // older ABI, and demanglers show: [abi:cxx11]. No source has it.
@@ -18,7 +18,7 @@ func Untagged(name string) string {
 	if !strings.Contains(name, "[abi:") {
 		return name
 	}
-	return abiTag.ReplaceAllString(name, "")
+	return abiTag().ReplaceAllString(name, "")
 }
 
 // Bare returns a demangled name without its arguments, what follows them, and the return type that demanglers put

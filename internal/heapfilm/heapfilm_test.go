@@ -121,6 +121,24 @@ func TestColours(t *testing.T) {
 						}
 					}
 				}
+				// Lines cross a cell with live bytes that are not in memory, and no other one.
+				f.Pictures[0].Absent = make([]uint8, 512)
+				f.Pictures[0].Absent[256], f.Pictures[0].Absent[255], f.Pictures[0].Absent[20] = 255, 255, 200
+				before := picture
+				picture = p.Draw(0)
+				for n, lacking := range map[int]bool{255: true, 256: false, 20: false, 254: false} {
+					counts := make(map[color.RGBA]int)
+					r := p.CellAt(n)
+					for y := r.Min.Y; y < r.Max.Y; y++ {
+						for x := r.Min.X; x < r.Max.X; x++ {
+							counts[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+						}
+					}
+					if lines := counts[colors.empty]; (len(counts) == 2) != lacking || lacking &&
+						(counts[at(before, p.CellAt(n))] <= lines || lines == 0) {
+						t.Errorf("cell %d has the colours %v", n, counts)
+					}
+				}
 			})
 		}
 	}

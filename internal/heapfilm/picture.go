@@ -179,6 +179,18 @@ func fillRect(to *image.Paletted, r image.Rectangle, place uint8) {
 	}
 }
 
+// hatch draws lines over a cell of which live bytes are not in memory, in the colour of what is neither.
+func hatch(to *image.Paletted, r image.Rectangle) {
+	period := max(r.Dx()/3, 3)
+	for y := range r.Dy() {
+		for x := range r.Dx() {
+			if (x+y)%period < max(period/3, 1) {
+				to.SetColorIndex(r.Min.X+x, r.Min.Y+y, atEmpty)
+			}
+		}
+	}
+}
+
 // drawBack draws what all pictures have in common.
 func (p *Film) drawBack() {
 	x := p.px(margin)
@@ -332,11 +344,24 @@ func (p *Film) drawScale(low, high string, place func(at float64) uint8) {
 	text(heldText)
 	x += p.px(10)
 	p.swatch(&x, y, atEmpty)
-	text("not in memory")
+	text("empty, not in memory")
+	x += p.px(10)
+	p.hatchedSwatch(&x, y, place(1))
+	text(lackingText)
 }
 
-// heldText says what atHeld means.
-const heldText = "empty, but in memory"
+// What atHeld and a hatched cell mean.
+const (
+	heldText    = "empty, but in memory"
+	lackingText = "live, not in memory"
+)
+
+// hatchedSwatch draws a colour with lines over it.
+func (p *Film) hatchedSwatch(x *int, y int, place uint8) {
+	left, side := *x, p.px(12)
+	p.swatch(x, y, place)
+	hatch(p.back, image.Rect(left, y-p.px(10), left+side, y-p.px(10)+side))
+}
 
 // knowsPages reports whether it was recorded which pages are in memory.
 func (p *Film) knowsPages() bool {
@@ -362,17 +387,20 @@ func (p *Film) drawGroups() {
 	own := len(names)
 	names = append(names, "others")
 	if p.knowsPages() {
-		names = append(names, heldText)
+		names = append(names, heldText, lackingText)
 	}
 	perLine := max((len(names)+1)/2, 4)
 	width := p.curve.Dx() / perLine
 	for i, name := range names {
 		x, y := p.curve.Min.X+i%perLine*width, p.legend+i/perLine*p.px(legendRow)
-		place := uint8(atHeld)
-		if i <= own {
-			place = p.palette.cell(255, uint8(i), max(own, 1))
+		switch {
+		case i <= own:
+			p.swatch(&x, y, p.palette.cell(255, uint8(i), max(own, 1)))
+		case name == heldText:
+			p.swatch(&x, y, atHeld)
+		default:
+			p.hatchedSwatch(&x, y, p.palette.cell(255, 0, max(own, 1)))
 		}
-		p.swatch(&x, y, place)
 		room := p.curve.Min.X + (i%perLine+1)*width - x - p.px(12)
 		drawText(p.back, p.fonts.body, x, y, atQuiet, fitted(p.fonts.body, name, room))
 	}
@@ -400,6 +428,9 @@ func (p *Film) Draw(number int) *image.Paletted {
 			cx, cy := p.cells.Min.X+k%p.columns*p.pitch, p.tops[i]+k/p.columns*p.pitch
 			if place := p.placeOf(x, b.First+k); place != atPage {
 				fillRect(to, image.Rect(cx, cy, cx+p.edge, cy+p.edge), place)
+			}
+			if x.LacksMemory(b.First + k) {
+				hatch(to, image.Rect(cx, cy, cx+p.edge, cy+p.edge))
 			}
 		}
 	}

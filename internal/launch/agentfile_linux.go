@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -333,12 +334,22 @@ func checkFile(path string, content []byte) error {
 	if !st.Mode().IsRegular() || st.Size() != int64(len(content)) || st.Mode().Perm()&0o444 != 0o444 {
 		return fmt.Errorf("%s: not as heaptap wrote it", path)
 	}
-	b, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(b, content) {
-		return fmt.Errorf("%s: not as heaptap wrote it", path)
+	defer f.Close()
+	// A piece at a time: a buffer for all of it would take a hundred new pages at each start.
+	piece := make([]byte, 16<<10)
+	for len(content) > 0 {
+		n, err := f.Read(piece)
+		switch {
+		case n == 0 && err == io.EOF, !bytes.Equal(piece[:n], content[:min(n, len(content))]):
+			return fmt.Errorf("%s: not as heaptap wrote it", path)
+		case n == 0 && err != nil:
+			return err
+		}
+		content = content[n:]
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"regexp"
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -26,13 +27,14 @@ func (p Plan) String() string { return [...]string{"tally", "summaries", "events
 type Answer struct {
 	Plan     Plan
 	Metrics  []Metric
-	From, To uint64 // the range, as cuts
-	Begin    int64  // time of From, ns
-	Span     int64  // from Begin to To, ns; for the whole run, to the end of the process
-	At       uint64 // the cut of Live and Kept
-	PeakAt   uint64 // the cut of Peak, if it was requested
-	Rough    bool   // From, To or At are not those of the query, but near: see Query.Rough
-	Total    Values // of everything that the query selects
+	From, To uint64         // the range, as cuts
+	Begin    int64          // time of From, ns
+	Span     int64          // from Begin to To, ns; for the whole run, to the end of the process
+	At       uint64         // the cut of Live and Kept
+	PeakAt   uint64         // the cut of Peak, if it was requested
+	Rough    bool           // From, To or At are not those of the query, but near: see Query.Rough
+	Total    Values         // of everything that the query selects
+	Hide     *regexp.Regexp // the frames that the query hides; nil: none
 	// Runtime is what the runtime keeps of what the query selects, if leaks are wanted: it is not in Total's.
 	Runtime profile.Leak
 	Sampled bool // values are estimates: allocations were chosen at random
@@ -40,6 +42,22 @@ type Answer struct {
 	Estimate *Estimate
 	// Missing says which events could not be read; "" if all were. Events before the damage count.
 	Missing string
+}
+
+// Shown returns the recording as the answer shows it: its call stacks without the frames that the query hides.
+func (a *Answer) Shown(s *Source) *profile.Profile { return hiding(s.Profile, a.Hide) }
+
+// Shown returns the recording as answers to the query show it: its call stacks without the frames that it hides.
+func (q *Query) Shown(s *Source) *profile.Profile { return hiding(s.Profile, q.Hide) }
+
+// hiding returns the profile without frames that match an expression; nil: with all of them.
+func hiding(p *profile.Profile, hide *regexp.Regexp) *profile.Profile {
+	if hide == nil {
+		return p
+	}
+	shown := *p
+	shown.Hide(func(f *profile.Frame) bool { return matches(hide, f) })
+	return &shown
 }
 
 // ask is a question that is being answered.
@@ -69,7 +87,7 @@ func newAsk(ctx context.Context, s *Source, q *Query) (*ask, error) {
 	a := &ask{Source: s, ctx: ctx, q: q, stacks: s.stackFilter(q), perBlock: q.filtersBlocks() || q.By.ofBlocks() ||
 		s.estimated(),
 		ownPeaks: q.wants(OwnPeak, Recycling)}
-	a.Metrics = slices.Clone(q.metrics())
+	a.Metrics, a.Hide = slices.Clone(q.metrics()), q.Hide
 	a.Sampled = s.Profile.Sampled()
 	a.From, a.To = s.first, s.last
 	if r := q.Range; r != nil {

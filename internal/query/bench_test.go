@@ -14,15 +14,7 @@ import (
 
 // BenchmarkQuestions asks the recording named by HEAPTAP_RECORDING questions that only its events answer.
 func BenchmarkQuestions(b *testing.B) {
-	path := os.Getenv("HEAPTAP_RECORDING")
-	if path == "" {
-		b.Skip("HEAPTAP_RECORDING is not set")
-	}
-	s, err := Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := askable(b)
 	first, last := s.Reader.Cuts()
 	flat := func(q Query) func() error {
 		return func() error { _, err := Flat(b.Context(), s, &q); return err }
@@ -57,15 +49,7 @@ func BenchmarkQuestions(b *testing.B) {
 // BenchmarkTimeline asks the recording named by HEAPTAP_RECORDING for timelines in 400 steps: of all and of random
 // parts, at first and once the blocks of events are known. It reports the median and the 99th percentile.
 func BenchmarkTimeline(b *testing.B) {
-	path := os.Getenv("HEAPTAP_RECORDING")
-	if path == "" {
-		b.Skip("HEAPTAP_RECORDING is not set")
-	}
-	s, err := Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := askable(b)
 	first, last := s.Reader.Cuts()
 	ask := func(b *testing.B, q *Query, rough bool) {
 		if _, err := Timeline(b.Context(), s, q, 400, rough); err != nil {
@@ -129,4 +113,19 @@ func cpu() int64 {
 		return 0
 	}
 	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// askable opens the recording named by HEAPTAP_RECORDING.
+func askable(b *testing.B) *Source {
+	b.Helper()
+	path := os.Getenv("HEAPTAP_RECORDING")
+	if path == "" {
+		b.Skip("HEAPTAP_RECORDING is not set")
+	}
+	s, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return s
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
@@ -136,6 +137,8 @@ type liveBlocks struct {
 	ended bitset // allocations of blocks that end before the cut
 	sum   Amount
 	list  []Block
+	// The last of the wanted ones, once there are that many: what comes after it is not wanted. Parts begin with it.
+	last atomic.Pointer[Block]
 }
 
 // find reads the events twice: first for which blocks end, then for the others.
@@ -220,6 +223,7 @@ func (l *liveBlocks) findHolders(to uint64) error {
 func (l *liveBlocks) collect(recording.Stretch) (observer, func()) {
 	from, to := l.a.From, min(l.a.To, l.a.At)
 	part := &liveBlocks{a: l.a, want: l.want}
+	part.last.Store(l.last.Load())
 	ended := l.ended.shared()
 	observe := func(b *recording.Batch, counts []bool) {
 		for i := range b.Events {
@@ -231,8 +235,9 @@ func (l *liveBlocks) collect(recording.Stretch) (observer, func()) {
 	}
 	return observe, func() {
 		l.sum.add(part.sum)
-		l.list = append(l.list, part.list...)
-		l.trim()
+		for i := range part.list {
+			l.keep(&part.list[i])
+		}
 	}
 }
 
@@ -245,8 +250,26 @@ func (w *BlockChoice) at(e *event.Event) bool {
 func (l *liveBlocks) add(n, ref uint64, e *event.Event) {
 	blocks, bytes := e.Weight()
 	l.sum.add(Amount{bytes, blocks})
-	l.list = append(l.list, newBlock(n, ref, e))
-	l.trim()
+	b := newBlock(n, ref, e)
+	l.keep(&b)
+}
+
+// keep adds a block to the list, if it can be wanted.
+func (l *liveBlocks) keep(b *Block) {
+	if last := l.last.Load(); last != nil && l.compare(b, last) > 0 {
+		return
+	}
+	l.list = append(l.list, *b)
+	switch x := l.want.beside; {
+	case x != 0 && len(l.list) > 64:
+		l.list = nextTo(l.list, x)
+	case x == 0 && len(l.list) > 2*l.want.Most+64:
+		l.cut(l.want.Most)
+		if n := len(l.list); n > 0 {
+			last := l.list[n-1]
+			l.last.Store(&last)
+		}
+	}
 }
 
 func newBlock(n, ref uint64, e *event.Event) Block {
@@ -254,16 +277,6 @@ func newBlock(n, ref uint64, e *event.Event) Block {
 		Block: event.Block{Addr: e.Addr, Size: e.Size, Stack: e.Stack, Thread: e.Thread, Ref: ref, Born: e.Time,
 			Sampled: e.Flags&event.Sampled != 0, Func: e.Func},
 		Event: n, Usable: e.Usable, HasUsable: e.Flags&event.HasUsable != 0,
-	}
-}
-
-// trim drops blocks that cannot be wanted, now and then.
-func (l *liveBlocks) trim() {
-	switch x := l.want.beside; {
-	case x != 0 && len(l.list) > 64:
-		l.list = nextTo(l.list, x)
-	case x == 0 && len(l.list) > 2*l.want.Most+64:
-		l.cut(l.want.Most)
 	}
 }
 
@@ -290,16 +303,19 @@ func nextTo(list []Block, addr uint64) []Block {
 
 // cut sorts the list and drops what comes after the first most.
 func (l *liveBlocks) cut(most int) {
-	slices.SortFunc(l.list, func(a, b Block) int {
-		switch l.want.Order {
-		case Oldest:
-			return cmp.Compare(a.Ref, b.Ref)
-		case Newest:
-			return cmp.Compare(b.Ref, a.Ref)
-		case ByLocation:
-			return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Ref, b.Ref))
-		}
-		return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Ref, b.Ref))
-	})
+	slices.SortFunc(l.list, func(a, b Block) int { return l.compare(&a, &b) })
 	l.list = l.list[:min(most, len(l.list))]
+}
+
+// compare is negative if a comes before b.
+func (l *liveBlocks) compare(a, b *Block) int {
+	switch l.want.Order {
+	case Oldest:
+		return cmp.Compare(a.Ref, b.Ref)
+	case Newest:
+		return cmp.Compare(b.Ref, a.Ref)
+	case ByLocation:
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Ref, b.Ref))
+	}
+	return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(a.Ref, b.Ref))
 }

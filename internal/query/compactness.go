@@ -77,6 +77,7 @@ type PageMoment struct {
 	Cut              uint64
 	Live             Amount
 	InUse, HugeInUse uint64
+	InMemory         *uint64 // pages, of the latest reading until then, as in Physical; nil: there is none
 }
 
 // Pin is a call stack whose blocks keep nearly empty pages in use.

@@ -1,21 +1,12 @@
 package query
 
 import (
-	"os"
 	"testing"
 )
 
 // BenchmarkEstimate asks the recording named by HEAPTAP_RECORDING for what needs all events, and for estimates of it.
 func BenchmarkEstimate(b *testing.B) {
-	path := os.Getenv("HEAPTAP_RECORDING")
-	if path == "" {
-		b.Skip("HEAPTAP_RECORDING is not set")
-	}
-	s, err := Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := askable(b)
 	for _, e := range []struct {
 		name string
 		by   *Sample

@@ -270,6 +270,21 @@ func (f *forest) leaf(stack, label uint32, frames bool) int32 {
 	return at
 }
 
+// self returns the group of the frame that a stack ends with, hidden ones apart. It adds no nodes.
+func (f *forest) self(stack uint32) int32 {
+	for stack != 0 {
+		n, ok := f.s.Reader.Nodes().Get(stack)
+		if !ok {
+			break
+		}
+		if list := f.pc(f.q.By, n.PC); len(list) > 0 {
+			return list[0]
+		}
+		stack = n.Parent
+	}
+	return f.id(Group{By: f.q.By, Unknown: true})
+}
+
 func (f *forest) pc(by By, pc uint32) []int32 {
 	list, ok := f.pcs[pc]
 	if ok {

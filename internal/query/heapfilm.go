@@ -65,12 +65,16 @@ type HeapWish struct {
 	// Rough says that the only moment is wanted at once: of many events, only some are read. Then the Answer has an
 	// Estimate, and the layout only the pages of what was read.
 	Rough bool
+	// Selected says that only blocks that the query selects are wanted, at one moment, in the cells of a film of the
+	// range. When they were allocated does not matter.
+	Selected bool
 	// Group names the group to which a call stack belongs, if Color is ColorStack.
 	Group func(stack uint32) string
 }
 
 // HeapFilm says at some moments of a run how full the pages were on which blocks ever lay, up to the last moment. All
-// moments have the same layout, and all blocks of the process count, whatever the query selects.
+// moments have the same layout, and all blocks of the process count, whatever the query selects, unless HeapWish says
+// otherwise.
 type HeapFilm struct {
 	Answer
 	*HeapLayout
@@ -96,16 +100,26 @@ type HeapPicture struct {
 	// Resident says which share of the pages of each cell is in memory, as Fill does: 0 also stands for pages at which
 	// nobody looked. nil: that was not recorded.
 	Resident []uint8
+	// Absent says which share of them is not, likewise, but rounded down; at the others, nobody may have looked. nil:
+	// that was not recorded.
+	Absent []uint8
+}
+
+// LacksMemory reports whether some live bytes of a cell are certainly not in memory: the other pages have too little
+// room for all of them.
+func (p *HeapPicture) LacksMemory(cell int) bool {
+	return p.Absent != nil && p.Fill[cell] > 0 && int(p.Fill[cell])+int(p.Absent[cell]) > 255
 }
 
 // Film answers how the heap looked at some moments. It reads the events twice, on all cores: first for the pages on
 // which blocks lie, then for what is on them.
 func Film(ctx context.Context, s *Source, q *Query, want HeapWish) (*HeapFilm, error) {
-	one := Query{Range: q.Range, At: q.At, Metrics: []Metric{Kept, KeptBlocks}, By: ByStack}
-	half := uint64(0)
-	if q.Progress != nil {
-		one.Progress = func(done, total uint64) { q.Progress(half*total+done, 2*total) }
+	one := Query{Range: q.Range, At: q.At}
+	if want.Selected {
+		one = *q
+		one.Rough, want.Moments, want.Rough = 0, 1, false
 	}
+	one.By, one.Metrics, one.Progress = ByStack, []Metric{Kept, KeptBlocks}, nil
 	a, err := newAsk(ctx, s, &one)
 	if err == nil {
 		err = s.checkAddresses()
@@ -119,23 +133,43 @@ func Film(ctx context.Context, s *Source, q *Query, want HeapWish) (*HeapFilm, e
 	if err := f.moments(); err != nil {
 		return nil, err
 	}
+	f.reaches = f.to
+	if want.Selected {
+		f.reaches = f.To
+	}
 	var some []int
 	if want.Rough && len(f.wanted) == 1 {
 		some = f.roughList()
 	}
-	if some != nil {
+	passes, done := uint64(1), uint64(0)
+	if some == nil && !f.arranged() {
+		passes = 2
+	}
+	if q.Progress != nil {
+		one.Progress = func(n, total uint64) { q.Progress(done*total+n, passes*total) }
+	}
+	switch {
+	case some != nil:
 		err = f.guess(some)
-	} else if err = f.arrange(); err == nil {
-		if err = f.tints(); err == nil {
-			half = 1
+	default:
+		if passes == 2 {
+			err = f.arrange()
+			done = 1
+		}
+		if err == nil {
+			err = f.tints()
+		}
+		if err == nil {
 			err = f.paint()
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := f.resident(); err != nil {
-		return nil, err
+	if !want.Selected {
+		if err := f.resident(); err != nil {
+			return nil, err
+		}
 	}
 	last := &f.out.Pictures[len(f.out.Pictures)-1]
 	a.Total.KeptBytes, a.Total.KeptBlocks = last.Live.Bytes, last.Live.Blocks
@@ -151,6 +185,7 @@ type film struct {
 	peak    uint64 // the cut at which most is live
 	wanted  []moment
 	to      uint64 // the cut of the last moment
+	reaches uint64 // the cut until which the layout has pages
 	tintOf  []uint8
 	others  uint8 // the tint of what tintOf does not have
 	bornBy  float64
@@ -213,20 +248,41 @@ func abs(n int64) int64 { return max(n, -n) }
 
 var errSpread = errors.New("blocks of this recording are spread over too many addresses for a picture")
 
+// heapCells is a layout that is kept: each answer about a film, whatever its colours, has the same cells.
+type heapCells struct {
+	to     uint64 // the cut until which it has pages
+	room   int
+	layout *HeapLayout
+}
+
+// room is how many cells there may be.
+func (f *film) room() int { return min(max(f.want.Cells, 256), MostHeapCells) }
+
+// arranged takes the layout that is kept, if it is the wanted one.
+func (f *film) arranged() bool {
+	l := f.cells.Load()
+	if l == nil || l.to != f.reaches || l.room != f.room() {
+		return false
+	}
+	f.out.HeapLayout = l.layout.again()
+	return true
+}
+
 // arrange finds the pages on which blocks lie, and lays them out.
 func (f *film) arrange() error {
 	var all reach
 	ok := true
-	err := f.scanAll(f.first, f.to, recording.Addresses|recording.Sizes, func(recording.Stretch) (observer, func()) {
-		var part reach
-		return func(b *recording.Batch, _ []bool) {
-			for i := range b.Events {
-				if e := &b.Events[i]; e.Kind == event.Alloc && b.First+uint64(i) < f.to {
-					part.note(e.Addr, e.Size)
+	err := f.scanAll(f.first, f.reaches, recording.Addresses|recording.Sizes,
+		func(recording.Stretch) (observer, func()) {
+			var part reach
+			return func(b *recording.Batch, _ []bool) {
+				for i := range b.Events {
+					if e := &b.Events[i]; e.Kind == event.Alloc && b.First+uint64(i) < f.reaches {
+						part.note(e.Addr, e.Size)
+					}
 				}
-			}
-		}, func() { ok = ok && all.add(&part) }
-	})
+			}, func() { ok = ok && all.add(&part) }
+		})
 	switch {
 	case err != nil:
 		return err
@@ -234,13 +290,13 @@ func (f *film) arrange() error {
 		return errSpread
 	}
 	f.lay(&all)
+	f.cells.Store(&heapCells{f.reaches, f.room(), f.out.again()})
 	return nil
 }
 
 // lay lays out the pages.
 func (f *film) lay(all *reach) {
-	room := min(max(f.want.Cells, 256), MostHeapCells)
-	f.out.HeapLayout = all.layout(room, brkRange(f.Profile.Process.Exe, f.Profile.Modules))
+	f.out.HeapLayout = all.layout(f.room(), brkRange(f.Profile.Process.Exe, f.Profile.Modules))
 }
 
 // tints chooses the groups or threads that have a tint of their own.
@@ -387,7 +443,14 @@ func (f *film) paint() error {
 	fields := recording.Times | recording.Addresses | recording.Sizes
 	next := 0
 	users := make([][]uint64, len(f.out.Bands)) // blocks by thread
-	err := f.scanAll(f.first, f.to, fields, func(b recording.Stretch) (observer, func()) {
+	scan := f.scanAll
+	if f.want.Selected {
+		if err := f.prepare(f.first, f.to); err != nil {
+			return err
+		}
+		scan = f.scan
+	}
+	err := scan(f.first, f.to, fields, func(b recording.Stretch) (observer, func()) {
 		w := &filmWorker{film: f, users: make([][]uint64, len(f.out.Bands)),
 			deposits: make([]deposit, 0, b.Events+b.Events/8)}
 		return w.observe, func() {
@@ -469,7 +532,7 @@ type filmWorker struct {
 // mostUsers is of how many threads it is counted where they allocate.
 const mostUsers = 1024
 
-func (w *filmWorker) observe(b *recording.Batch, _ []bool) {
+func (w *filmWorker) observe(b *recording.Batch, counts []bool) {
 	for i := range b.Events {
 		n, e := b.First+uint64(i), &b.Events[i]
 		if n >= w.to {
@@ -482,6 +545,9 @@ func (w *filmWorker) observe(b *recording.Batch, _ []bool) {
 			}
 			w.pauses = append(w.pauses, pause{w.next, n, len(w.deposits), w.live})
 			w.next++
+		}
+		if w.want.Selected && !counts[i] {
+			continue
 		}
 		switch e.Kind {
 		case event.Alloc:

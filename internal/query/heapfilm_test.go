@@ -381,22 +381,21 @@ func TestLatest(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
-		known := make(map[uint64]lastAt)
+		var known []found
 		for i := range 60 {
-			x := lastAt{addr: 1 + rng.Uint64N(1000), size: rng.Uint64N(60), time: int64(i), live: rng.IntN(4) > 0}
-			known[x.addr] = x
+			x := found{addr: 1 + rng.Uint64N(1000), size: rng.Uint64N(60), time: int64(i)}
+			known = append(known, x)
 		}
-		end := func(x lastAt) uint64 { return x.addr + max(x.size, 1) }
-		list := latest(known)
+		list := latest(slices.Clone(known))
 		for i := 1; i < len(list); i++ {
-			if end(list[i-1]) > list[i].addr {
+			if list[i-1].end() > list[i].addr {
 				t.Fatalf("%+v and %+v overlap", list[i-1], list[i])
 			}
 		}
 		for _, x := range known {
-			last := x.live
+			last := true
 			for _, o := range known {
-				if o.live && o.addr < end(x) && x.addr < end(o) && o.time > x.time {
+				if o.addr < x.end() && x.addr < o.end() && o.time > x.time {
 					last = false
 				}
 			}

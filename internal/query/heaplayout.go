@@ -30,6 +30,16 @@ type HeapLayout struct {
 	runs     []*HeapRun
 }
 
+// again returns the same layout for another answer: who allocated is left out.
+func (l *HeapLayout) again() *HeapLayout {
+	c := *l
+	c.Bands = slices.Clone(l.Bands)
+	for i := range c.Bands {
+		c.Bands[i].Threads = nil
+	}
+	return &c
+}
+
 // HeapBand are neighbouring cells of one kind.
 type HeapBand struct {
 	Kind         HeapKind
@@ -122,13 +132,19 @@ type pageRun struct{ from, to uint64 }
 
 // reach knows on which pages blocks ever were.
 type reach struct {
-	small  map[uint64]*usedBits // by the number of the huge page
-	recent [64]recentBits       // by the lower bits of that number: blocks are near each other
-	large  []pageRun            // of blocks of at least ownMapping
-	sorted int                  // so many of these are sorted, and apart
+	small  bitGroups // pages, by the number of the huge page
+	large  []pageRun // of blocks of at least ownMapping
+	sorted int       // so many of these are sorted, and apart
 }
 
-// usedBits has a bit for each page of a huge page.
+// bitGroups has a bit for each of many numbers, most of which are near others: groups of them are created when needed.
+// The zero value is ready for use.
+type bitGroups struct {
+	known  map[uint64]*usedBits
+	recent []recentBits // by the lower bits of a group's number
+}
+
+// usedBits is a group: a bit for each page of a huge page, or for each eight bytes of a page.
 type usedBits [groupPages / 64]uint64
 
 type recentBits struct {
@@ -148,25 +164,50 @@ func (r *reach) note(addr, size uint64) {
 		return
 	}
 	for p := first; p <= last; p++ {
-		r.group(p / groupPages)[p%groupPages/64] |= 1 << (p % 64)
+		r.small.of(p / groupPages)[p%groupPages/64] |= 1 << (p % 64)
 	}
 }
 
-func (r *reach) group(n uint64) *usedBits {
-	recent := &r.recent[n%uint64(len(r.recent))]
+// of returns the group with a number.
+func (b *bitGroups) of(n uint64) *usedBits {
+	if b.known == nil {
+		b.known = make(map[uint64]*usedBits)
+	}
+	if len(b.recent) == 0 {
+		b.recent = make([]recentBits, 64)
+	}
+	recent := &b.recent[n%uint64(len(b.recent))]
 	if recent.bits != nil && recent.number == n {
 		return recent.bits
 	}
-	g := r.small[n]
+	g := b.known[n]
 	if g == nil {
-		if r.small == nil {
-			r.small = make(map[uint64]*usedBits)
-		}
 		g = new(usedBits)
-		r.small[n] = g
+		b.known[n] = g
 	}
 	*recent = recentBits{n, g}
 	return g
+}
+
+// find returns the group with a number; nil: none of its bits was ever set.
+func (b *bitGroups) find(n uint64) *usedBits {
+	if len(b.recent) == 0 {
+		return nil
+	}
+	if recent := &b.recent[n%uint64(len(b.recent))]; recent.number == n && recent.bits != nil {
+		return recent.bits
+	}
+	return b.known[n]
+}
+
+// add sets the bits that are set in another one.
+func (b *bitGroups) add(o *bitGroups) {
+	for n, g := range o.known {
+		to := b.of(n)
+		for i := range g {
+			to[i] |= g[i]
+		}
+	}
 }
 
 func (r *reach) addLarge(p pageRun) {
@@ -178,16 +219,11 @@ func (r *reach) addLarge(p pageRun) {
 
 // add adds what another one knows. It returns false if blocks are in too many places.
 func (r *reach) add(o *reach) bool {
-	for n, g := range o.small {
-		to := r.group(n)
-		for i := range g {
-			to[i] |= g[i]
-		}
-	}
+	r.small.add(&o.small)
 	for _, p := range o.large {
 		r.addLarge(p)
 	}
-	return len(r.small) <= mostGroups && r.sorted <= mostRuns
+	return len(r.small.known) <= mostGroups && r.sorted <= mostRuns
 }
 
 // joinedRuns sorts runs, and joins those that overlap, or have no more than so many pages between them.
@@ -214,8 +250,8 @@ func (r *reach) smallRuns() (list []pageRun) {
 		}
 		list = append(list, pageRun{p, p + 1})
 	}
-	for _, n := range slices.Sorted(maps.Keys(r.small)) {
-		for i, word := range r.small[n] {
+	for _, n := range slices.Sorted(maps.Keys(r.small.known)) {
+		for i, word := range r.small.known[n] {
 			for ; word != 0; word &= word - 1 {
 				add(n*groupPages + uint64(i)*64 + uint64(bits.TrailingZeros64(word)))
 			}

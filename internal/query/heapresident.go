@@ -13,13 +13,9 @@ func (f *film) resident() error {
 	list := f.out.Pictures
 	if len(list) == 1 {
 		p := &list[0]
-		until := max(p.Time, f.Profile.Duration)
-		if f.to < f.last {
-			next, err := f.Reader.TimeAt(f.to + 1)
-			if err != nil {
-				return err
-			}
-			until = max(p.Time, next)
+		until, err := f.nextTime(f.to, p.Time)
+		if err != nil {
+			return err
 		}
 		if r := readings.During(p.Time, until); r != nil {
 			f.hold(p, r)
@@ -41,12 +37,22 @@ func (f *film) resident() error {
 	return f.ctx.Err()
 }
 
-// hold fills in what share of each cell's pages a reading has in memory.
+// hold fills in what share of each cell's pages a reading has in memory, and what share it has not.
 func (f *film) hold(p *HeapPicture, r *event.PageReading) {
-	p.Resident = make([]uint8, len(f.out.Capacity))
+	in, looked := f.pagesIn(r.Resident), f.pagesIn(r.Areas)
+	p.Resident, p.Absent = make([]uint8, len(in)), make([]uint8, len(in))
+	for cell, n := range in {
+		of := 255 / float64(max(f.out.Capacity[cell], 1)) * PageSize
+		p.Resident[cell] = uint8(min(math.Ceil(float64(n)*of), 255))
+		p.Absent[cell] = uint8(float64(max(looked[cell], n)-n) * of)
+	}
+}
+
+// pagesIn counts each cell's pages that are in ranges of addresses, which ascend.
+func (f *film) pagesIn(ranges []event.AddrRange) []uint64 {
 	pages := make([]uint64, len(f.out.Capacity))
 	runs := f.out.runs
-	for _, in := range r.Resident {
+	for _, in := range ranges {
 		from, to := in.Start/PageSize, in.End/PageSize
 		for len(runs) > 0 && runs[0].To <= from {
 			runs = runs[1:]
@@ -60,10 +66,5 @@ func (f *film) hold(p *HeapPicture, r *event.PageReading) {
 			}
 		}
 	}
-	for cell, n := range pages {
-		if n > 0 {
-			share := float64(n*PageSize) / float64(max(f.out.Capacity[cell], 1))
-			p.Resident[cell] = uint8(min(math.Ceil(255*share), 255))
-		}
-	}
+	return pages
 }

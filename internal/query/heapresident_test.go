@@ -3,27 +3,17 @@ package query
 import (
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestFilmResident compares what is in memory of each cell with the pages of the reading that counts at a moment: the
 // latest one until then; in a single picture, the latest one before the next event.
 func TestFilmResident(t *testing.T) {
 	t.Parallel()
-	const base, pages, moments = 0x7f0000000000, 900, 20
-	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{Addresses: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
-	frames := r.code()
-	r.w.Node(1, event.Node{PC: 1})
-	r.thread(0)
+	const base, pages, looked, moments = 0x7f0000000000, 900, 700, 20
+	r, frames := recordAddresses(t)
 	rng := rand.New(rand.NewPCG(4, 4))
 	var readings []event.PageReading
 	in := map[uint64]bool{}
@@ -43,8 +33,8 @@ func TestFilmResident(t *testing.T) {
 		}
 		if ref%40 == 20 {
 			p := event.PageReading{Time: r.now + 500, PageSize: PageSize,
-				Areas: []event.AddrRange{{Start: base, End: base + pages*PageSize}}}
-			for page := uint64(base); page < base+pages*PageSize; page += PageSize {
+				Areas: []event.AddrRange{{Start: base, End: base + looked*PageSize}}}
+			for page := uint64(base); page < base+looked*PageSize; page += PageSize {
 				if in[page] {
 					p.Resident = event.TogglePages(p.Resident, []event.AddrRange{{Start: page, End: page + PageSize}})
 				}
@@ -54,21 +44,34 @@ func TestFilmResident(t *testing.T) {
 		}
 	}
 	s := r.source(frames)
+	lacking := 0
 	check := func(f *HeapFilm, i int, want *event.PageReading) {
 		t.Helper()
 		p := &f.Pictures[i]
 		if len(p.Resident) != len(f.Capacity) {
 			t.Fatalf("picture %d says of %d cells what is in memory, of %d", i, len(p.Resident), len(f.Capacity))
 		}
-		bytes := make([]float64, len(f.Capacity))
+		bytes, absent := make([]float64, len(f.Capacity)), make([]float64, len(f.Capacity))
 		for page := uint64(base); page < base+pages*PageSize; page += PageSize {
 			if cell, ok := f.Find(page); ok && event.InRanges(want.Resident, page) {
 				bytes[cell] += PageSize
+			} else if ok && event.InRanges(want.Areas, page) {
+				absent[cell] += PageSize
 			}
 		}
 		for cell, n := range bytes {
 			if share := math.Ceil(255 * n / float64(max(f.Capacity[cell], 1))); uint8(share) != p.Resident[cell] {
 				t.Fatalf("picture %d at %d, cell %d: %d, expected %v", i, p.Time, cell, p.Resident[cell], share)
+			}
+			capacity := float64(max(f.Capacity[cell], 1))
+			if share := math.Floor(255 * absent[cell] / capacity); uint8(share) != p.Absent[cell] {
+				t.Fatalf("picture %d at %d, cell %d: %d, expected %v absent", i, p.Time, cell, p.Absent[cell], share)
+			}
+			lacks := capacity == PageSize && p.Fill[cell] > 0 && absent[cell] > 0
+			if got := p.LacksMemory(cell); capacity == PageSize && got != lacks || got && absent[cell] == 0 {
+				t.Fatalf("picture %d at %d, cell %d: lacks memory: %v", i, p.Time, cell, got)
+			} else if got {
+				lacking++
 			}
 		}
 	}
@@ -98,6 +101,9 @@ func TestFilmResident(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(f, 0, &readings[k])
+	}
+	if lacking < 100 {
+		t.Errorf("%d cells lack memory", lacking)
 	}
 	without, _ := random(t, 3, 100)
 	if n := without.Reader.PageReadings().Summary().Readings; n != 0 {

@@ -85,13 +85,10 @@ func Narrow(ctx context.Context, s *Source, q *Query) (*Narrowed, error) {
 	case err != nil:
 		return nil, err
 	}
-	if q.Hide != nil {
-		p.Hide(func(f *profile.Frame) bool { return matches(q.Hide, f) })
-	}
 	p.Samples = slices.DeleteFunc(slices.Clone(p.Samples), func(x event.Sample) bool {
 		return x.Time < a.Begin || x.Time > a.Begin+a.Span
 	})
-	return &Narrowed{Answer: a.Answer, Profile: &p}, nil
+	return &Narrowed{Answer: a.Answer, Profile: hiding(&p, q.Hide)}, nil
 }
 
 // counts converts the values to those of a tally.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math"
 	"sort"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -23,7 +24,7 @@ type Physical struct {
 // physical measures the pages in memory, if they were recorded. The blocks are sorted by address.
 func (c *compactness) physical() error {
 	readings := c.Reader.PageReadings()
-	until, err := c.nextTime()
+	until, err := c.nextTime(c.At, c.out.AtTime)
 	if err != nil {
 		return err
 	}
@@ -63,16 +64,68 @@ func (c *compactness) physical() error {
 		p.Unknown += c.live[i].size
 	}
 	p.Unknown -= looked
-	return nil
+	c.stepsInMemory()
+	return c.ctx.Err()
 }
 
-// nextTime returns when the event after the cut is; the end of the recording if there is none.
-func (c *compactness) nextTime() (int64, error) {
-	if _, last := c.Reader.Cuts(); c.At >= last {
-		return max(c.out.AtTime, c.Profile.Duration), nil
+// stepsInMemory says of each step how many of the allocator's pages were in memory. At the last one, that is what
+// Physical says.
+func (c *compactness) stepsInMemory() {
+	if len(c.out.Steps) == 0 {
+		return
 	}
-	t, err := c.Reader.TimeAt(c.At + 1)
-	return max(c.out.AtTime, t), err
+	last := len(c.out.Steps) - 1
+	list, next := c.out.Steps[:last], 0
+	runs := c.pages.runs()
+	var latest *event.PageReading
+	until := func(time int64) {
+		for ; next < len(list) && list[next].Time < time; next++ {
+			if latest != nil {
+				n := c.inMemory(latest, runs)
+				list[next].InMemory = &n
+			}
+		}
+	}
+	c.Reader.PageReadings().All(func(r *event.PageReading) bool {
+		until(r.Time)
+		latest = r
+		return next < len(list) && c.ctx.Err() == nil
+	})
+	until(math.MaxInt64)
+	c.out.Steps[last].InMemory = &c.out.Physical.Pages.InUse
+}
+
+// inMemory counts the pages in memory of areas in which blocks are at the cut, or once were.
+func (c *compactness) inMemory(r *event.PageReading, runs []addressRun) (pages uint64) {
+	live, in := c.live, r.Resident
+	for _, area := range r.Areas {
+		for len(live) > 0 && live[0].end() <= area.Start {
+			live = live[1:]
+		}
+		for len(runs) > 0 && runs[0].to <= area.Start {
+			runs = runs[1:]
+		}
+		for len(in) > 0 && in[0].End <= area.Start {
+			in = in[1:]
+		}
+		if (len(live) == 0 || live[0].addr >= area.End) && (len(runs) == 0 || runs[0].from >= area.End) {
+			continue
+		}
+		for k := 0; k < len(in) && in[k].Start < area.End; k++ {
+			pages += (min(in[k].End, area.End) - max(in[k].Start, area.Start)) / r.PageSize
+		}
+	}
+	return pages
+}
+
+// nextTime returns when the event after a cut is, not before the cut's own time; the end of the recording if there is
+// none.
+func (a *ask) nextTime(cut uint64, at int64) (int64, error) {
+	if cut >= a.last {
+		return max(at, a.Profile.Duration), nil
+	}
+	t, err := a.Reader.TimeAt(cut + 1)
+	return max(at, t), err
 }
 
 // area counts the pages of an area that are in memory, given the live blocks from its start on.

@@ -2,13 +2,11 @@ package query
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // TestPhysical compares what live blocks fill of the pages in memory with a model of single bytes: blocks of all sizes,
@@ -18,15 +16,7 @@ func TestPhysical(t *testing.T) {
 	absent, unknown, empty := uint64(0), uint64(0), uint64(0)
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 77))
-		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{Addresses: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
-		frames := r.code()
-		r.w.Node(1, event.Node{PC: 1})
-		r.thread(0)
+		r, frames := recordAddresses(t)
 		m := &byteModel{base: 0x7f0000000000, owner: make([]uint16, modelBytes)}
 		once := make([]bool, modelBytes/PageSize)
 		for refs := uint64(0); refs < 60; {
@@ -120,5 +110,77 @@ func TestPhysical(t *testing.T) {
 	if absent == 0 || unknown == 0 || empty == 0 {
 		t.Errorf("%d bytes are not in memory, %d not known, %d pages empty: nothing was compared", absent, unknown,
 			empty)
+	}
+}
+
+// TestStepsInMemory: each step has the allocator's pages in memory of the latest reading until then; the last one has
+// those that are compared with the live blocks.
+func TestStepsInMemory(t *testing.T) {
+	t.Parallel()
+	const base, other, pages, steps = 0x7f0000000000, 0x7f1000000000, 300, 40
+	r, frames := recordAddresses(t)
+	type reading struct {
+		time  int64
+		pages uint64
+	}
+	var readings []reading
+	rng := rand.New(rand.NewPCG(2, 8))
+	for ref := range uint64(pages) {
+		r.now += 1000
+		r.event(event.Event{Kind: event.Alloc, Func: event.Malloc, Stack: 1, Size: 4000, Ref: event.NoRef,
+			Addr: base + ref*PageSize})
+		if rng.IntN(2) == 0 {
+			r.event(event.Event{Kind: event.Free, Func: event.FreeFunc, Stack: 1, Size: 4000, Ref: ref, Born: r.now,
+				Addr: base + ref*PageSize})
+		}
+		if ref%23 != 22 {
+			continue
+		}
+		// Half of the mapping is an area of its own; in another one, no block ever is.
+		p := event.PageReading{Time: r.now + 500, PageSize: PageSize, Areas: []event.AddrRange{
+			{Start: base, End: base + pages/2*PageSize}, {Start: base + pages/2*PageSize, End: base + pages*PageSize},
+			{Start: other, End: other + pages*PageSize}}}
+		count := uint64(0)
+		for i := range uint64(pages) {
+			for _, from := range []uint64{base, other} {
+				if rng.IntN(3) > 0 {
+					continue
+				}
+				if from == base {
+					count++
+				}
+				at := from + i*PageSize
+				p.Resident = event.TogglePages(p.Resident, []event.AddrRange{{Start: at, End: at + PageSize}})
+			}
+		}
+		readings = append(readings, reading{p.Time, count})
+		r.w.PageReading(p)
+	}
+	s := r.source(frames)
+	end := uint64(len(r.events))
+	got, err := Compact(t.Context(), s, &Query{At: &end}, steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[uint64]bool)
+	for i, m := range got.Steps[:steps] {
+		var want *uint64
+		for k := range readings {
+			if readings[k].time <= m.Time {
+				want = &readings[k].pages
+			}
+		}
+		if diff := cmp.Diff(want, m.InMemory); diff != "" {
+			t.Fatalf("step %d at %d (-want +got):\n%s", i, m.Time, diff)
+		}
+		if want != nil {
+			seen[*want] = true
+		}
+	}
+	if last := got.Steps[steps]; last.InMemory == nil || *last.InMemory != got.Physical.Pages.InUse {
+		t.Errorf("the last step has %v pages, want %d", last.InMemory, got.Physical.Pages.InUse)
+	}
+	if len(seen) < 8 || got.Steps[0].InMemory != nil {
+		t.Errorf("only %d readings were seen; the first step has %v", len(seen), got.Steps[0].InMemory)
 	}
 }

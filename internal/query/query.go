@@ -134,6 +134,11 @@ func (q *Query) wants(list ...Metric) bool {
 	return slices.ContainsFunc(q.metrics(), func(m Metric) bool { return slices.Contains(list, m) })
 }
 
+// Selects reports whether the query has filters other than the range: not all blocks count.
+func (q *Query) Selects() bool {
+	return q.filtersBlocks() || q.Focus != nil || q.Ignore != nil || q.Modules != nil || q.Processes != nil
+}
+
 // filtersBlocks reports whether the query selects some blocks of a stack and not others.
 func (q *Query) filtersBlocks() bool {
 	return q.Threads != nil || q.Sizes != nil || q.Regions != nil || q.filtersPairs()

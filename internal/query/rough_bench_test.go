@@ -2,7 +2,6 @@ package query
 
 import (
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/heaptap/heaptap/internal/recording/atlas"
@@ -11,15 +10,7 @@ import (
 // BenchmarkRough asks the recording named by HEAPTAP_RECORDING for rough answers about random ranges, and for curves.
 // "values" is the part of an answer from the range to the values of each stack.
 func BenchmarkRough(b *testing.B) {
-	path := os.Getenv("HEAPTAP_RECORDING")
-	if path == "" {
-		b.Skip("HEAPTAP_RECORDING is not set")
-	}
-	s, err := Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := askable(b)
 	a, err := atlas.Build(b.Context(), s.Reader, atlas.Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -446,9 +446,14 @@ func (c *choice) point(stack, label uint32, step int) *Point {
 	}
 	place := c.rows.at(stack, label) // 1: Rest, else the row's number plus 2
 	if *place == 0 {
-		n := c.f.leaf(stack, label, c.frames)
-		if !c.byNode {
-			n = c.f.group[n]
+		n := int32(0)
+		switch {
+		case c.byNode:
+			n = c.f.leaf(stack, label, true)
+		case c.frames:
+			n = c.f.self(stack)
+		default:
+			n = c.f.group[c.f.leaf(stack, label, false)]
 		}
 		*place = 1
 		if row, ok := c.numbers[n]; ok {

@@ -30,6 +30,7 @@ type Source struct {
 	chart  atomic.Pointer[chart] // nil: there is no atlas
 	recent atomic.Pointer[recentFilter]
 	pairs  atomic.Pointer[foundPairs]
+	cells  atomic.Pointer[heapCells] // of the last film
 
 	regionsOnce sync.Once
 	regionsMade *regionTree
@@ -111,4 +112,13 @@ func (s *Source) pathToRoot(buf []uint32, stack uint32, stop func(id uint32) boo
 		stack = n.Parent
 	}
 	return buf
+}
+
+// ThreadEnded returns when a thread ended, in ns since the recording's start; nil if it did not, or if that is unknown.
+func (s *Source) ThreadEnded(thread uint32) *int64 {
+	list := s.Reader.Threads()
+	if int64(thread) >= int64(len(list)) {
+		return nil
+	}
+	return list[thread].Ended()
 }

@@ -3,10 +3,10 @@ package query
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -50,17 +50,17 @@ func (l *LeakTables) Suggestions(s *Source, broad bool) (list []Suggestion) {
 
 var (
 	entries  = map[string]bool{"main": true, "main.main": true, "MAIN__": true}
-	rustMain = regexp.MustCompile(`^\w+::main$`)
+	rustMain = lazy.Regexp(`^\w+::main$`)
 )
 
 // isEntry reports whether a function begins a thread or the program, so that it is on nearly every call stack.
 func isEntry(function string) bool {
 	return entries[function] || profile.BeforeMain(function) || strings.HasPrefix(function, "std::rt::lang_start") ||
-		rustMain.MatchString(function)
+		rustMain().MatchString(function)
 }
 
 // wrapper matches names of functions that only allocate for their callers.
-var wrapper = regexp.MustCompile(`(?i)(alloc|strn?dup|^operator new)`)
+var wrapper = lazy.Regexp(`(?i)(alloc|strn?dup|^operator new)`)
 
 // Suggest returns the rule that would suppress a stack: by the innermost function of the program's own code (exe) that
 // is not an entry function, and not a wrapper of the allocator if there is another one; without one in the executable,
@@ -86,7 +86,7 @@ func Suggest(frames []profile.Frame, exe string, broad bool) string {
 			if found == nil {
 				found = f
 			}
-			if !wrapper.MatchString(f.Function) {
+			if !wrapper().MatchString(f.Function) {
 				found = f
 				break
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"testing"
@@ -12,15 +11,7 @@ import (
 
 // BenchmarkTrees asks the recording named by HEAPTAP_RECORDING for trees and tables of random ranges.
 func BenchmarkTrees(b *testing.B) {
-	path := os.Getenv("HEAPTAP_RECORDING")
-	if path == "" {
-		b.Skip("HEAPTAP_RECORDING is not set")
-	}
-	s, err := Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := askable(b)
 	_, last := s.Reader.Cuts()
 	ranged := func(ask func(context.Context, *Query) error, metrics ...Metric) func(*testing.B) {
 		return func(b *testing.B) {

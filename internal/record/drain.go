@@ -20,7 +20,7 @@ import (
 const (
 	napBusy    = time.Millisecond
 	napIdle    = 5 * time.Millisecond
-	napFlow    = 20 * time.Millisecond // while agents can wake the drain
+	napFlow    = 50 * time.Millisecond // while agents can wake the drain
 	napAsleep  = 50 * time.Millisecond // an agent short of chunks wakes the drain, and gives up on it after 200 ms
 	napDeep    = time.Second           // where all that matters wakes the drain
 	roundBytes = 512 << 10             // a round that takes more came too late, one that takes half of it too early
@@ -136,12 +136,12 @@ func (r *run) longestNap(now, moved, flowed time.Time) time.Duration {
 // scanSpools opens the spools that have appeared in the run's folder.
 func (r *run) scanSpools() {
 	// A folder's time changes with what is in it; one that changed just now may change again without showing it.
-	st, err := r.folder.Stat()
-	if err != nil || st.ModTime().Equal(r.folderTime) && !r.unready {
+	changed, err := r.folder.Changed()
+	if err != nil || changed.Equal(r.folderTime) && !r.unready {
 		return
 	}
-	r.unready = time.Since(st.ModTime()) < 50*time.Millisecond
-	r.folderTime = st.ModTime()
+	r.unready = time.Since(changed) < 50*time.Millisecond
+	r.folderTime = changed
 	names, err := r.folder.Names()
 	if err != nil {
 		return

@@ -118,7 +118,7 @@ func (p *process) deepened(r *order.Record) {
 	now := p.order.Now(r.Time) * recording.Quantum
 	p.layout.PutStack(sampler.Stack{TID: s.TID, Thread: s.Thread, Top: r.Addr() + size})
 	u := event.StackUse{Thread: s.Thread, Time: now, Measure: event.StackDeepest, Bytes: size, Stack: r.Stack}
-	p.memory.use(u, len(p.threads.started))
+	p.memory.use(u, len(p.threads.list))
 	if size > p.memory.deepest {
 		p.memory.deepest = size
 		p.watch.Stack(size, now)

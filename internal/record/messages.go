@@ -47,10 +47,11 @@ func (m *eventsLost) deliver(w *worker) {
 	}
 }
 
-// streamEnded says that a stream has ended; so many events were lost by its writer.
+// streamEnded says that a stream has ended.
 type streamEnded struct {
 	stream *order.Stream
-	lost   uint64
+	lost   uint64 // events, by its writer
+	end    uint64 // timestamp of the thread's end; 0: its process has ended before
 }
 
 func (m *streamEnded) deliver(w *worker) {
@@ -58,6 +59,8 @@ func (m *streamEnded) deliver(w *worker) {
 		if m.lost > 0 {
 			p.health.byStream[m.stream.UID] = m.lost
 		}
+		m.stream.End = m.end
+		p.threadExits(m.stream)
 		delete(p.streams, m.stream.UID)
 		if m.stream.Level == 0 && m.stream.Known {
 			p.layout.DropStack(m.stream.Thread)
@@ -220,7 +223,7 @@ type stacksRead struct {
 
 func (m *stacksRead) deliver(w *worker) {
 	if p := w.at(m.slot); p != nil && !p.ended {
-		p.memory.stacks(p.order.Clock.Since(m.mono), m.list, len(p.threads.started))
+		p.memory.stacks(p.order.Clock.Since(m.mono), m.list, len(p.threads.list))
 	}
 }
 

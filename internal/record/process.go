@@ -59,6 +59,8 @@ type process struct {
 	streams map[uint64]*order.Stream // by uid, those that have not ended
 	counted uint32                   // streams ever
 
+	exits []*order.Stream // of threads that have ended; noteExits writes when
+
 	stacks   *stacks.Table
 	named    int // the names of the first program counters are written
 	modules  map[uint32]*event.Module
@@ -101,7 +103,7 @@ func (w *worker) newProcess(info spool.Process, layout *sampler.Layout, main boo
 		return p
 	}
 	p.create(path, desc)
-	p.threads = threads{out: p.out, list: map[threadKey]uint32{}}
+	p.threads = threads{out: p.out, keys: map[threadKey]uint32{}}
 	p.memory.out, p.unseen.Note = p.out, p.Note
 	if p.parent != nil {
 		p.memory.set.Inherit(&p.parent.memory.set)
@@ -237,6 +239,7 @@ func (p *process) round(r *roundEnded) {
 	limit := p.order.Round(r.number, r.clock, busy)
 	p.divideUpTo(p.order.Clock.At(limit))
 	p.publish(r)
+	p.noteExits(limit)
 	if limit >= p.tick {
 		p.barrier()
 		p.tick = r.clock
@@ -249,6 +252,27 @@ func (p *process) round(r *roundEnded) {
 // Begin sets the thread of a stream.
 func (p *process) Begin(s *order.Stream, now int64) {
 	s.Known, s.Thread = true, p.threads.of(s, now*recording.Quantum)
+	p.threadExits(s)
+}
+
+// threadExits takes the exit of a stream's thread, once both are known: a short thread's stream ends before its first
+// event is merged.
+func (p *process) threadExits(s *order.Stream) {
+	if s.Known && s.End != 0 && s.Level == 0 {
+		p.exits = append(p.exits, s)
+	}
+}
+
+// noteExits writes when threads ended, up to a timestamp that all events were merged to: an exit is converted at the
+// clock's rate for the events around it, so that it comes after those of its thread.
+func (p *process) noteExits(limit uint64) {
+	p.exits = slices.DeleteFunc(p.exits, func(s *order.Stream) bool {
+		if s.End > limit {
+			return false
+		}
+		p.threads.end(s.Thread, p.order.Clock.At(s.End))
+		return true
+	})
 }
 
 // Stack returns the recording's number of a spool's stack.
@@ -270,6 +294,7 @@ func (p *process) finish(status Status) {
 	p.ended = true
 	// The ledger hears of the time that passes as it does while the process runs.
 	p.order.Rest(p.barrier)
+	p.noteExits(math.MaxUint64)
 	p.settleRest(p.ledger.Finish)
 	p.divideUpTo(math.MaxInt64)
 	end := max(p.order.Time*recording.Quantum, p.endsAfter)
@@ -329,7 +354,7 @@ func (p *process) finish(status Status) {
 	p.w.run.report(Report{
 		Kind: Finished, Path: p.address, PID: p.info.PID, Main: p.main, Exe: p.w.meta.Exe, Err: p.err,
 		Totals: &totals, Resident: p.memory.rss,
-		Threads: len(p.threads.started), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.First,
+		Threads: len(p.threads.list), Health: e.Health, Elapsed: time.Duration(end), Unseen: p.unseen.First,
 	})
 	p.close()
 }

@@ -60,11 +60,11 @@ func TestFork(t *testing.T) {
 	c.Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 100, Stack: 2})
 	s.Event(nil, wire.Record{Kind: wire.KFree, Addr: 64})
 	g.end()
-	until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
+	spooltest.Until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
 	finished(t, reps, 1) // the parent's, while the child continues
 	c.Event(nil, wire.Record{Kind: wire.KFree, Addr: 64})
 	c.Event(nil, wire.Record{Kind: wire.KFree, Addr: 128})
-	until(t, "one process is reported as running", func() bool {
+	spooltest.Until(t, "one process is reported as running", func() bool {
 		l := reps.of(Settled)
 		return len(l) > 0 && len(l[len(l)-1].Running) == 1
 	})
@@ -107,7 +107,7 @@ func TestExec(t *testing.T) {
 	b.SetRandom(0, random)
 	b.Publish()
 	b.Stream(0, uint32(pid), 0, "main").Event(nil, wire.Record{Kind: wire.KMalloc, Addr: 64, Size: 8})
-	until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
+	spooltest.Until(t, "a finished recording", func() bool { return len(reps.of(Finished)) > 0 })
 	finished(t, reps, 1) // of the image that is gone
 	g.end()
 	wait()

@@ -116,7 +116,7 @@ func (p *process) restore(s *journal.Saved) {
 		p.memory.sample(m)
 	}
 	for _, u := range old.StackUse() {
-		p.memory.use(u, len(p.threads.started))
+		p.memory.use(u, len(p.threads.list))
 	}
 	p.out.Resident(old.Resident())
 	old.PageReadings().All(func(r *event.PageReading) bool {

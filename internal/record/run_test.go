@@ -48,7 +48,7 @@ func newTarget(t *testing.T, dir, name string) *target {
 // randomOf waits until a `sleep` that was just started has been executed, and returns the address of its AT_RANDOM.
 func randomOf(t *testing.T, cmd *exec.Cmd) uint64 {
 	t.Helper()
-	until(t, "sleep is executed", func() bool {
+	spooltest.Until(t, "sleep is executed", func() bool {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", cmd.Process.Pid))
 		return strings.HasPrefix(string(b), "sleep")
 	})
@@ -56,24 +56,14 @@ func randomOf(t *testing.T, cmd *exec.Cmd) uint64 {
 	return random
 }
 
-// until waits for a condition.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
-}
-
 // attached waits until the recorder has attached to the target's spool, and has then completed a round over it.
 func (g *target) attached() {
 	g.t.Helper()
-	until(g.t, "the recorder is attached", func() bool {
+	spooltest.Until(g.t, "the recorder is attached", func() bool {
 		return atomic.LoadUint32(&g.Header.RecorderState) == wire.RecorderHere
 	})
 	begun := atomic.LoadUint64(&g.Header.Heartbeat)
-	until(g.t, "the recorder has completed a round", func() bool {
+	spooltest.Until(g.t, "the recorder has completed a round", func() bool {
 		return atomic.LoadUint64(&g.Header.Heartbeat) >= begun+2
 	})
 }

@@ -74,7 +74,7 @@ func (k *sink) Data(st *spool.Stream, b []byte) {
 
 // End takes the end of a stream.
 func (k *sink) End(st *spool.Stream) {
-	k.add(&streamEnded{k.stream(st), st.Lost})
+	k.add(&streamEnded{k.stream(st), st.Lost, st.End})
 }
 
 // Doubtful takes the reason why events of a stream are left out.

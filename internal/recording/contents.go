@@ -119,9 +119,15 @@ func (t *Tables) setThreads(list []entry[event.Thread]) (damage []string) {
 	}
 	t.threads = append(t.threads, make([]event.Thread, top-len(t.threads))...)
 	for _, x := range list {
-		if int64(x.id) < int64(top) {
-			t.threads[x.id] = x.v
+		if int64(x.id) >= int64(top) {
+			continue
 		}
+		if x.v.End != event.NotEnded && x.v.End != 0 && x.v.End < x.v.Start {
+			what := fmt.Sprintf("thread %d began at %d ns and ended at %d ns", x.id, x.v.Start, x.v.End)
+			damage = append(damage, what)
+			x.v.End = 0
+		}
+		t.threads[x.id] = x.v
 	}
 	return damage
 }

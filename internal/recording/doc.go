@@ -92,7 +92,7 @@
 // The head is one varint, the number of entries. Columns, each with one or more values an entry:
 //
 //	threads   1 zigzag index minus the index before (before the first: 0); 2 varint kernel's thread id; 3 zigzag start;
-//	          9 text name
+//	          4 zigzag end: -1 it has not ended; 0, or no such column: unknown; 9 text name
 //	modules   1 zigzag id, as difference; 2 varints start, end minus start, bias; 3 zigzags loaded, unloaded (-1:
 //	          never); 9 text path, text build id
 //	pcs       1 zigzag id, as difference; 2 zigzag address minus the address before (before the first: 0); 3 varint
@@ -416,56 +416,57 @@
 //	0038  "{"PID":7,"Parent":0,"Exe":"","Args":["a"],"Dir":"","Host":"","Env":null,"Arch":"","Started":0,"Agent
 //	009c  "":0,"Recorder":""}
 //	00ae  48 42 4c 4b 02 00 00 00                 block: threads
-//	00b6  19 00 00 00 01 00 00 00                 25 bytes, number 1
-//	00be  7b bd 39 fa fb 96 0e 21
+//	00b6  1e 00 00 00 01 00 00 00                 30 bytes, number 1
+//	00be  cd 4d 85 39 ba 2a 95 7a
 //	00c6  01 01                                   head of one byte: 1 entry
-//	00c8  04                                      4 columns:
+//	00c8  05                                      5 columns:
 //	00c9  01 00 01 01 02 00 01 01                 columns 1 and 2: as they are, 1 byte each
-//	00d1  03 00 02 02 09 00 02 02                 columns 3 and 9: 2 bytes each
-//	00d9  00 07 c8 01 01 61                       index 0; thread id 7; start 100 ns; name "a"
-//	00df  48 42 4c 4b 04 00 00 00                 block: pcs
-//	00e7  13 00 00 00 02 00 00 00
-//	00ef  bd 41 51 2d ea a3 c2 6d
-//	00f7  01 01 03                                1 entry, 3 columns:
-//	00fa  01 00 01 01 02 00 02 02 03 00 01 01
-//	0106  02 e8 48 00                             id 1; address 1234; module 0, not interrupted
-//	010a  48 42 4c 4b 05 00 00 00                 block: nodes
-//	0112  12 00 00 00 03 00 00 00
-//	011a  b3 f2 30 ae c4 32 f5 27
-//	0122  01 01 03                                1 entry, 3 columns:
-//	0125  01 00 01 01 02 00 01 01 03 00 01 01
-//	0131  02 02 02                                id 1; 1 more than its parent's: a root; pc 1
-//	0134  48 42 4c 4b 06 00 00 00                 block: events
-//	013c  9a 00 00 00 04 00 00 00
-//	0144  be 13 24 99 80 9b 7a 44
-//	014c  0e                                    head of 14 bytes:
-//	014d  03 00 02 00                           3 events from number 0 on, 2 allocations from number 0 on
-//	0151  01 06                                 from 100 ns to 600 ns later
-//	0153  00 00 90 03                           nothing live before; at most 200 bytes
-//	0157  01 01 02 02                           1 thread, 1 stack, 2 shapes; changes are stored
-//	015b  14                                    20 columns:
-//	015c  01 00 1a 1a 02 00 01 01 03 00 01 01   threads, runs, times of allocations
-//	0168  0e 00 01 01 04 00 01 01 05 00 06 06   times of others, stacks, shapes
-//	0174  08 00 01 01 09 00 01 01 0a 00 02 02   changes
-//	0180  0b 00 01 01 0c 00 02 02 0d 00 01 01
-//	018c  10 00 01 01 11 00 02 02 12 00 02 02   classes, stack
-//	0198  14 00 02 02 15 00 02 02 16 00 02 02   size, shape, shape of deallocation
-//	01a4  17 00 02 02 19 00 01 01               slack, reference
-//	01ac  00                                    1: thread 0; of column 16 it has 1 byte, and so on
-//	01ad  01 02 02 00 02 02 02 02 00 01 00 00 00
-//	01ba  00 00 00 00 00 00 00 00 00 00 00 00
-//	01c6  03                                    2: the thread with place 0, 3 events
-//	01c7  20                                    3: at the block's first time; 200 ns later
-//	01c8  04                                    14: 400 ns later
-//	01c9  02                                    4: stack 1
-//	01ca  00 01 02 01 12 00                     5: Alloc by malloc, HasUsable; Free by free
-//	01d0  02 02 c8 01 00 c8 01 00               8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more
+//	00d1  03 00 02 02 04 00 01 01                 column 3: 2 bytes; column 4: 1 byte
+//	00d9  09 00 02 02                             column 9: 2 bytes
+//	00dd  00 07 c8 01 00 01 61                    index 0; thread id 7; start 100 ns; end unknown; name "a"
+//	00e4  48 42 4c 4b 04 00 00 00                 block: pcs
+//	00ec  13 00 00 00 02 00 00 00
+//	00f4  bd 41 51 2d ea a3 c2 6d
+//	00fc  01 01 03                                1 entry, 3 columns:
+//	00ff  01 00 01 01 02 00 02 02 03 00 01 01
+//	010b  02 e8 48 00                             id 1; address 1234; module 0, not interrupted
+//	010f  48 42 4c 4b 05 00 00 00                 block: nodes
+//	0117  12 00 00 00 03 00 00 00
+//	011f  b3 f2 30 ae c4 32 f5 27
+//	0127  01 01 03                                1 entry, 3 columns:
+//	012a  01 00 01 01 02 00 01 01 03 00 01 01
+//	0136  02 02 02                                id 1; 1 more than its parent's: a root; pc 1
+//	0139  48 42 4c 4b 06 00 00 00                 block: events
+//	0141  9a 00 00 00 04 00 00 00
+//	0149  be 13 24 99 80 9b 7a 44
+//	0151  0e                                    head of 14 bytes:
+//	0152  03 00 02 00                           3 events from number 0 on, 2 allocations from number 0 on
+//	0156  01 06                                 from 100 ns to 600 ns later
+//	0158  00 00 90 03                           nothing live before; at most 200 bytes
+//	015c  01 01 02 02                           1 thread, 1 stack, 2 shapes; changes are stored
+//	0160  14                                    20 columns:
+//	0161  01 00 1a 1a 02 00 01 01 03 00 01 01   threads, runs, times of allocations
+//	016d  0e 00 01 01 04 00 01 01 05 00 06 06   times of others, stacks, shapes
+//	0179  08 00 01 01 09 00 01 01 0a 00 02 02   changes
+//	0185  0b 00 01 01 0c 00 02 02 0d 00 01 01
+//	0191  10 00 01 01 11 00 02 02 12 00 02 02   classes, stack
+//	019d  14 00 02 02 15 00 02 02 16 00 02 02   size, shape, shape of deallocation
+//	01a9  17 00 02 02 19 00 01 01               slack, reference
+//	01b1  00                                    1: thread 0; of column 16 it has 1 byte, and so on
+//	01b2  01 02 02 00 02 02 02 02 00 01 00 00 00
+//	01bf  00 00 00 00 00 00 00 00 00 00 00 00
+//	01cb  03                                    2: the thread with place 0, 3 events
+//	01cc  20                                    3: at the block's first time; 200 ns later
+//	01cd  04                                    14: 400 ns later
+//	01ce  02                                    4: stack 1
+//	01cf  00 01 02 01 12 00                     5: Alloc by malloc, HasUsable; Free by free
+//	01d5  02 02 c8 01 00 c8 01 00               8 to 13: 2 allocations, 1 more than deallocations; 200 bytes, 100 more
 //	                                            than freed, as guessed; top 200, 100 more than guessed; none temporary
-//	01d8  12                                    16: 2 events of class 0, then 1 other
-//	01d9  00 00 00 00                           17, 18: local stack 0, twice
-//	01dd  65 00                                 20: size 100; the same
-//	01df  00 01                                 21: after no zeros, shape 1
-//	01e1  00 02                                 22: after no zeros, shape 2
-//	01e3  00 05                                 23: after no zeros, slack 4; then the prediction is right
-//	01e5  01                                    25: the latest allocation but one
+//	01dd  12                                    16: 2 events of class 0, then 1 other
+//	01de  00 00 00 00                           17, 18: local stack 0, twice
+//	01e2  65 00                                 20: size 100; the same
+//	01e4  00 01                                 21: after no zeros, shape 1
+//	01e6  00 02                                 22: after no zeros, shape 2
+//	01e8  00 05                                 23: after no zeros, slack 4; then the prediction is right
+//	01ea  01                                    25: the latest allocation but one
 package recording

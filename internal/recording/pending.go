@@ -1,9 +1,8 @@
 package recording
 
 import (
-	"slices"
-
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/grow"
 )
 
 // pendingTables are rows that are not yet in the file.
@@ -47,9 +46,6 @@ func move[T any](t, o *[]T) {
 		*t, *o = *o, *t
 		return
 	}
-	if n := len(*t) + len(*o); n > cap(*t) {
-		*t = slices.Grow(*t, max(len(*t), len(*o))) // append would grow long ones by a quarter only
-	}
-	*t = append(*t, *o...)
+	*t = append(grow.For(*t, len(*o)), *o...)
 	*o = (*o)[:0]
 }

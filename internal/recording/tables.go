@@ -17,6 +17,9 @@ var threadTable = column.Table[entry[event.Thread]]{Fields: func(r *column.Row, 
 	r.Delta32(1, &x.id, before.id)
 	r.Uint32(2, &x.v.TID)
 	r.Int(3, &x.v.Start)
+	if r.Has(4) { // which was added later
+		r.Int(4, &x.v.End)
+	}
 	r.Text(column.Texts, &x.v.Name)
 }}
 

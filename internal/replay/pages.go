@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -108,15 +109,7 @@ func (f *pageFinder) end(ref uint64) {
 func (f *pageFinder) look(r *event.PageReading) {
 	f.sorted = slices.DeleteFunc(append(f.sorted, f.fresh...), func(b *pagedLive) bool { return b.ended })
 	f.fresh = f.fresh[:0]
-	slices.SortFunc(f.sorted, func(a, b *pagedLive) int {
-		switch {
-		case a.addr < b.addr:
-			return -1
-		case a.addr > b.addr:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(f.sorted, func(a, b *pagedLive) int { return cmp.Compare(a.addr, b.addr) })
 	areas, resident := r.Areas, r.Resident
 	end := uint64(0)
 	for _, b := range f.sorted {

@@ -8,7 +8,7 @@ import (
 
 // The layout of a plan, as agent/player/plan.h describes it.
 const (
-	planMagic   = 0x33304e414c505448 // "HTPLAN03"
+	planMagic   = 0x34304e414c505448 // "HTPLAN04"
 	headBytes   = 56
 	threadBytes = 16
 	chunkBytes  = 16384 // with its head
@@ -39,6 +39,7 @@ const (
 	opBegin
 	opPool
 	opTouch
+	opEnd
 )
 
 // The functions of opAligned.
@@ -66,6 +67,7 @@ type stream struct {
 	last   uint64   // and its last one
 	slots  slotList
 	epoch  uint32 // that it is in
+	stays  bool   // the thread lives until an opEnd, or to the end
 	time   int64  // of its last opTime
 	ops    uint64
 }
@@ -96,6 +98,16 @@ func (p *planFile) add(s *stream, o op, arg uint32, more ...uint32) error {
 		}
 	}
 	return nil
+}
+
+// leave has a stream leave the epoch that it is in, and enter none.
+func (p *planFile) leave(s *stream) error {
+	if s.epoch == noEpoch {
+		return nil
+	}
+	epoch := s.epoch
+	s.epoch = noEpoch
+	return p.add(s, opEpoch, 0, epoch, noEpoch)
 }
 
 // flush writes a stream's chunk.
@@ -148,7 +160,11 @@ func (p *planFile) finish(slots, window uint32, epochs []uint32) error {
 	for _, s := range p.streams {
 		b = binary.LittleEndian.AppendUint64(b, s.first)
 		b = binary.LittleEndian.AppendUint32(b, s.tid)
-		b = binary.LittleEndian.AppendUint32(b, 0)
+		stays := uint32(0)
+		if s.stays {
+			stays = 1
+		}
+		b = binary.LittleEndian.AppendUint32(b, stays)
 	}
 	epochsAt := threadsAt + uint64(len(b))
 	for _, n := range epochs {

@@ -140,6 +140,7 @@ type planner struct {
 	live    liveTable
 	sizes   []uint64  // of the block in each slot
 	players []*stream // of the recorded threads
+	exits   []exit    // that are still to come
 	drop    []bool    // call stacks whose allocations are dropped
 	moving  map[uint32][]uint64
 	whatIf  *whatIf // nil: nothing is changed
@@ -161,6 +162,9 @@ func newPlanner(r *recording.Reader, f *os.File, o Options) *planner {
 		whatIf:   newWhatIf(o.Changes),
 		perEpoch: min(max((min(o.To, last)-o.From)/400, 64), WindowEvents/2)}
 	p.at = p.newStream(uint32(r.Process().PID))
+	if o.Threads == 0 {
+		p.exits = exitsOf(r.Threads())
+	}
 	return p
 }
 
@@ -178,10 +182,11 @@ func (p *planner) player(thread uint32) *stream {
 	if s := p.players[thread]; s != nil {
 		return s
 	}
-	tid := uint32(0)
+	var recorded event.Thread
 	if list := p.r.Threads(); int(thread) < len(list) {
-		tid = list[thread].TID
+		recorded = list[thread]
 	}
+	tid := recorded.TID
 	s := p.file.streams[0]
 	switch others := len(p.file.streams) - 1; {
 	case tid == s.tid:
@@ -189,6 +194,7 @@ func (p *planner) player(thread uint32) *stream {
 		s = p.file.streams[1+int(thread)%others]
 	default:
 		s = p.newStream(tid)
+		s.stays = p.o.Threads == 0 && recorded.End != 0
 	}
 	p.players[thread] = s
 	return s
@@ -220,6 +226,9 @@ func (p *planner) read(ctx context.Context) error {
 	return p.walk(ctx, max(p.o.From, first), to, func(n, ref uint64, e *event.Event) error {
 		if p.o.Progress != nil && n%(1<<20) == 0 {
 			p.o.Progress(n-p.o.From, to-p.o.From)
+		}
+		if err := p.exitBefore(e.Time); err != nil {
+			return err
 		}
 		return p.event(e, ref)
 	})
@@ -577,12 +586,14 @@ func (p *planner) finish() error {
 			}
 		}
 	}
+	if _, last := p.r.Cuts(); p.o.To >= last {
+		if err := p.exitBefore(math.MaxInt64); err != nil {
+			return err
+		}
+	}
 	var counts []uint32
 	for _, s := range p.file.streams {
-		if s.epoch == noEpoch {
-			continue
-		}
-		if err := p.file.add(s, opEpoch, 0, s.epoch, noEpoch); err != nil {
+		if err := p.file.leave(s); err != nil {
 			return err
 		}
 	}

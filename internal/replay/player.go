@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/agent"
+	"github.com/heaptap/heaptap/internal/limited"
 )
 
 // Touch says which memory of a block the player writes to.
@@ -151,7 +151,7 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 	defer cancel()
 	cmd := p.command(ctx, plan, a, path, m, t, "free")
 	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &limited{w: &said, left: 4096}, &limited{w: &said, left: 4096}
+	cmd.Stdout, cmd.Stderr = &limited.Writer{W: &said, Left: 4096}, &limited.Writer{W: &said, Left: 4096}
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, syscall.EACCES) {
 			err = fmt.Errorf("%w; TMPDIR names a folder for it where programs may be executed", err)
@@ -225,19 +225,6 @@ func (p *Player) watch(ctx context.Context, path string, patience time.Duration,
 			return true
 		}
 	}
-}
-
-// limited passes on the beginning of what is written.
-type limited struct {
-	w    io.Writer
-	left int
-}
-
-func (l *limited) Write(b []byte) (int, error) {
-	n := min(len(b), l.left)
-	l.left -= n
-	_, _ = l.w.Write(b[:n])
-	return len(b), nil
 }
 
 func text(b []byte) string {

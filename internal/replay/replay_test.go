@@ -74,13 +74,22 @@ func program(seed uint64, threads, n int) []event.Event {
 // record writes events into a recording.
 func record(t *testing.T, events []event.Event, threads int, p event.Process) *recording.Reader {
 	t.Helper()
+	var list []event.Thread
+	for i := range threads {
+		list = append(list, event.Thread{TID: uint32(p.PID + i)})
+	}
+	return recordThreads(t, events, list, p)
+}
+
+func recordThreads(t testing.TB, events []event.Event, threads []event.Thread, p event.Process) *recording.Reader {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
 	w, err := recording.Create(path, p, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range threads {
-		w.Thread(uint32(i), event.Thread{TID: uint32(p.PID + i)})
+	for i, th := range threads {
+		w.Thread(uint32(i), th)
 	}
 	if err := w.Events(events); err != nil {
 		t.Fatal(err)
@@ -98,8 +107,18 @@ func record(t *testing.T, events []event.Event, threads int, p event.Process) *r
 
 func prepare(t *testing.T, events []event.Event, threads int, o Options) (*Plan, *Player) {
 	t.Helper()
+	return planOf(t, record(t, events, threads, event.Process{PID: 100}), o)
+}
+
+func prepareThreads(t *testing.T, events []event.Event, threads []event.Thread, o Options) (*Plan, *Player) {
+	t.Helper()
+	return planOf(t, recordThreads(t, events, threads, event.Process{PID: 100}), o)
+}
+
+func planOf(t *testing.T, r *recording.Reader, o Options) (*Plan, *Player) {
+	t.Helper()
 	dir := t.TempDir()
-	plan, err := Make(t.Context(), record(t, events, threads, event.Process{PID: 100}), filepath.Join(dir, "plan"), o)
+	plan, err := Make(t.Context(), r, filepath.Join(dir, "plan"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,13 +297,13 @@ func TestDamagedPlans(t *testing.T) {
 			t.Parallel()
 			o := Options{Order: Window, To: math.MaxUint64, Changes: changes}
 			plan, p := prepare(t, program(9, 3, 3000), 3, o)
-			damagePlans(t, plan, p, TouchNone)
+			damagePlans(t, plan, p, TouchNone, 100, refuses)
 		})
 	}
 	t.Run("pages", func(t *testing.T) {
 		t.Parallel()
 		plan, p, _ := withPages(t)
-		damagePlans(t, plan, p, TouchRecorded)
+		damagePlans(t, plan, p, TouchRecorded, 100, refuses)
 	})
 }
 
@@ -293,14 +312,15 @@ func everywhere(kind ChangeKind) []Change {
 	return []Change{{kind, ".", func(uint32) bool { return true }}}
 }
 
-func damagePlans(t *testing.T, plan *Plan, p *Player, touch Touch) {
+// damagePlans has the player play plans that differ from a good one in some bytes, and judges each run.
+func damagePlans(t *testing.T, plan *Plan, p *Player, touch Touch, tries int,
+	judge func(t *testing.T, cmd *exec.Cmd, err error)) {
 	good, err := os.ReadFile(plan.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	refused, waited := 0, 0
-	const tries = 100
 	for try := range tries {
 		b := bytes.Clone(good)
 		for range 1 + random.IntN(3) {
@@ -322,30 +342,9 @@ func damagePlans(t *testing.T, plan *Plan, p *Player, touch Touch) {
 		if try%10 == 9 {
 			b = b[:random.IntN(len(b))]
 		}
-		path := filepath.Join(t.TempDir(), "plan")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		damaged := *plan
-		damaged.Path = path
-		words, err := p.Once(&damaged)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words[slices.Index(words, string(TouchNone))] = string(touch)
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-		cmd.WaitDelay = time.Second
-		err = cmd.Run()
-		late := ctx.Err() != nil
-		cancel()
-		var exit *exec.ExitError
-		switch {
+		switch late, err := playBytes(t, p, b, touch, judge); {
 		case late:
 			waited++
-		case errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() &&
-			exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGABRT: // glibc found that two threads freed a block
-			t.Errorf("try %d: %v", try, err)
 		case err != nil:
 			refused++
 		}
@@ -353,6 +352,45 @@ func damagePlans(t *testing.T, plan *Plan, p *Player, touch Touch) {
 	t.Logf("%d refused, %d waited forever", refused, waited)
 	if refused == 0 {
 		t.Error("no damaged plan was refused")
+	}
+}
+
+// playBytes plays what may be a plan, for a while, and judges the run.
+func playBytes(t *testing.T, p *Player, b []byte, touch Touch, judge func(t *testing.T, cmd *exec.Cmd, err error),
+) (late bool, err error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	words, err := p.Once(&Plan{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words[slices.Index(words, string(TouchNone))] = string(touch)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.WaitDelay = time.Second
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	err = cmd.Run()
+	judge(t, cmd, err)
+	return ctx.Err() != nil, err
+}
+
+// refuses: the player may refuse a plan, but does not crash.
+func refuses(t *testing.T, _ *exec.Cmd, err error) {
+	t.Helper()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() {
+		return
+	}
+	switch exit.Sys().(syscall.WaitStatus).Signal() {
+	case syscall.SIGKILL: // it took too long
+	case syscall.SIGABRT: // glibc found that two threads freed a block
+	default:
+		t.Error(err)
 	}
 }
 

@@ -3,9 +3,10 @@ package run
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // Users name a program through others: a shell, a shim, env, make. Which programs these are is data.
@@ -39,7 +40,7 @@ var (
 )
 
 // version is what may come behind a program's name, as in gcc-12.
-var version = regexp.MustCompile(`-[0-9.]+$`)
+var version = lazy.Regexp(`-[0-9.]+$`)
 
 // passes reports whether users name other programs through this one.
 func (p *Program) passes() bool {
@@ -52,7 +53,7 @@ func (p *Program) passes() bool {
 }
 
 func (p *Program) isOne(list []string) bool {
-	if slices.Contains(list, version.ReplaceAllString(p.Name(), "")) {
+	if slices.Contains(list, version().ReplaceAllString(p.Name(), "")) {
 		return true
 	}
 	return len(p.Command) > 0 && slices.Contains(list, path.Base(strings.TrimPrefix(p.Command[0], "-")))

@@ -3,9 +3,9 @@ package run
 import (
 	"fmt"
 	"path"
-	"regexp"
-	"sync"
 	"time"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // Info is what a run is.
@@ -113,11 +113,8 @@ func memberOf(p *Program, again int) string {
 	return fmt.Sprintf("p/%02x/%d-%x%s.htap", p.Pid&0xff, p.Pid, uint64(p.Start.UnixNano()), suffix)
 }
 
-// memberForm matches such a path. As other expressions that take long to compile, it is compiled when it is needed:
-// every `heaptap run` starts this program twice.
-var memberForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^p/[0-9a-f]{2}/[0-9a-f-]{3,64}(\.[0-9]{1,5})?\.htap$`)
-})
+// memberForm matches such a path.
+var memberForm = lazy.Regexp(`^p/[0-9a-f]{2}/[0-9a-f-]{3,64}(\.[0-9]{1,5})?\.htap$`)
 
 // check makes sure that what a file says of a program can be used.
 func (p *Program) check() error {

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/profile"
 )
 
@@ -40,7 +41,7 @@ var usual = map[string]bool{"": true, ".": true, "..": true, "usr": true, "lib":
 	"x86_64-linux-gnu": true, "aarch64-linux-gnu": true, "eh_alloc.cc": true}
 
 // ending matches the part of a file's name that only says what kind of file it is. It stays.
-var ending = regexp.MustCompile(`(\.so(\.[0-9]+)*|\.(a|c|cc|cpp|cxx|go|h|hh|hpp|htap|hxx|ipp|js|o|py|rs|s|S|tcc|ts))$`)
+var ending = lazy.Regexp(`(\.so(\.[0-9]+)*|\.(a|c|cc|cpp|cxx|go|h|hh|hpp|htap|hxx|ipp|js|o|py|rs|s|S|tcc|ts))$`)
 
 // pseudonym returns a name's pseudonym.
 func (s *Scrubber) pseudonym(name string) string {
@@ -73,7 +74,7 @@ func (s *Scrubber) Path(name string) string {
 		switch {
 		case usual[part] && !(file && i == 0), file && profile.RuntimeModule(name) && strings.Contains(part, ".so"):
 		case file:
-			e := ending.FindString(part)
+			e := ending().FindString(part)
 			if stem := strings.TrimSuffix(part, e); stem != "" {
 				parts[i] = s.pseudonym(stem) + e
 			}
@@ -97,14 +98,14 @@ func (s *Scrubber) Function(name string) string {
 	case s.functions:
 		return s.pseudonym(name)
 	}
-	return s.paths(inFunction, name)
+	return s.paths(inFunction(), name)
 }
 
 // Paths within a text, after a blank, a quotation mark or a bracket; and within the name of a function, where a slash
 // may also be an operator or separate packages.
 var (
-	inText     = regexp.MustCompile(`(^|[\s"'(<=:,])((?:\.{0,2}/|[\w.+-]+/)[^\s"'(){}<>;:,]*)`)
-	inFunction = regexp.MustCompile(`([\s"'(<])(\.{0,2}/[^\s"'(){}<>;:,/]+/[^\s"'(){}<>;:,]*)`)
+	inText     = lazy.Regexp(`(^|[\s"'(<=:,])((?:\.{0,2}/|[\w.+-]+/)[^\s"'(){}<>;:,]*)`)
+	inFunction = lazy.Regexp(`([\s"'(<])(\.{0,2}/[^\s"'(){}<>;:,/]+/[^\s"'(){}<>;:,]*)`)
 )
 
 func (s *Scrubber) paths(where *regexp.Regexp, text string) string {
@@ -116,16 +117,16 @@ func (s *Scrubber) paths(where *regexp.Regexp, text string) string {
 
 // Text returns a sentence in which paths, libraries, and whole words that have a pseudonym are replaced.
 func (s *Scrubber) Text(text string) string {
-	text = s.paths(inText, text)
-	return words.ReplaceAllStringFunc(text, func(w string) string {
-		if p, ok := s.known[w]; ok && !plain.MatchString(w) {
+	text = s.paths(inText(), text)
+	return words().ReplaceAllStringFunc(text, func(w string) string {
+		if p, ok := s.known[w]; ok && !plain().MatchString(w) {
 			return p
 		}
 		stem := strings.TrimSuffix(w, path.Ext(w))
-		if p, ok := s.known[stem]; ok && ending.MatchString(w) {
+		if p, ok := s.known[stem]; ok && ending().MatchString(w) {
 			return p + path.Ext(w)
 		}
-		if library.MatchString(w) && !done.MatchString(w) {
+		if library().MatchString(w) && !done().MatchString(w) {
 			return s.Path(w)
 		}
 		return w
@@ -133,10 +134,10 @@ func (s *Scrubber) Text(text string) string {
 }
 
 var (
-	words = regexp.MustCompile(`[\w.+-]*[\w+]`)
+	words = lazy.Regexp(`[\w.+-]*[\w+]`)
 	// library matches names of libraries: a sentence may mention one that is not a module of the recording.
-	library = regexp.MustCompile(`^\w.*\.so(\.[0-9]+)*$`)
-	done    = regexp.MustCompile(`^x[0-9a-f]{12}\.so`) // the pseudonym of an earlier path
+	library = lazy.Regexp(`^\w.*\.so(\.[0-9]+)*$`)
+	done    = lazy.Regexp(`^x[0-9a-f]{12}\.so`) // the pseudonym of an earlier path
 	// plain matches words that stay in sentences: numbers and short words.
-	plain = regexp.MustCompile(`^([0-9.]+|[a-z]{1,3})$`)
+	plain = lazy.Regexp(`^([0-9.]+|[a-z]{1,3})$`)
 )

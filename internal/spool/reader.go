@@ -218,6 +218,9 @@ func (r *Reader) slot(sink Sink, i uint32, slot *wire.Stream, over func(uint32) 
 	if lost := atomic.LoadUint64(&slot.Lost); lost > st.Lost {
 		st.Lost = lost
 	}
+	if end := atomic.LoadUint64(&slot.End); end != 0 {
+		st.End = end
+	}
 	done := true
 	if !st.bad && !st.ended {
 		done = r.drain(sink, st, slot)

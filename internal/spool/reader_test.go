@@ -149,7 +149,7 @@ func TestReadWhileWritten(t *testing.T) {
 				}
 				round(t, r, c)
 				if patience == 0 && running { // the reader is too slow
-					until(t, "a spilled chunk", func() bool {
+					spooltest.Until(t, "a spilled chunk", func() bool {
 						return atomic.LoadUint64(&a.Header.Counters[wire.CSpilled]) != 0
 					})
 				}
@@ -274,16 +274,6 @@ func TestLostChunk(t *testing.T) {
 	}
 }
 
-// until waits for a condition.
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
-}
-
 func TestBusy(t *testing.T) {
 	a := spooltest.New(t, t.TempDir(), "p", 1).Publish()
 	_, r := open(t, a.Path, true)
@@ -299,7 +289,7 @@ func TestBusy(t *testing.T) {
 	if len(r.Busy) != 1 || r.Busy[0].TID != 7 {
 		t.Errorf("busy: %v", r.Busy)
 	}
-	until(t, "a writer that makes no progress is left behind", func() bool {
+	spooltest.Until(t, "a writer that makes no progress is left behind", func() bool {
 		round(t, r, c)
 		return len(r.Busy) == 0
 	})

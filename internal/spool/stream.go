@@ -19,6 +19,7 @@ type Stream struct {
 	Proc  uint32
 	Name  string // "" if it is not known
 	Lost  uint64 // events that the writer could not record
+	End   uint64 // timestamp of the thread's end; 0: it has not ended, or that is not known
 	Tag   any    // the sink's own
 
 	seq   uint64 // of the chunk that is read

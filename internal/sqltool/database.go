@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/table"
 	"github.com/heaptap/heaptap/internal/humanize"
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/outfile"
 	"github.com/heaptap/heaptap/internal/query"
 )
@@ -49,11 +49,11 @@ func Open(ctx context.Context, e *Engine) (*Database, error) {
 func (d *Database) Engine() string { return d.engine.Name }
 
 // names finds the tables in a question: more may be loaded than are needed, if a name is in a text, but not fewer.
-var names = regexp.MustCompile(`(?i)\b(?:stacks|frames|events|timeline)\b`)
+var names = lazy.Regexp(`(?i)\b(?:stacks|frames|events|timeline)\b`)
 
 // Tables are the tables that a question may be about, in the order in which they are loaded.
 func Tables(sql string) (list []string) {
-	said := names.FindAllString(sql, -1)
+	said := names().FindAllString(sql, -1)
 	for _, v := range table.Variants("") {
 		if slices.ContainsFunc(said, func(s string) bool { return strings.EqualFold(s, v.Name) }) {
 			list = append(list, v.Name)

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"github.com/heaptap/heaptap/internal/export"
 	"github.com/heaptap/heaptap/internal/export/parquet"
 	"github.com/heaptap/heaptap/internal/export/table"
+	"github.com/heaptap/heaptap/internal/limited"
 )
 
 // Engine is a program that answers SQL.
@@ -212,7 +212,7 @@ func (e *Engine) write(ctx context.Context, dir string, script func(w *bufio.Wri
 		return err
 	}
 	var said bytes.Buffer
-	cmd.Stderr = &limited{w: &said, left: maxSaid}
+	cmd.Stderr = &limited.Writer{W: &said, Left: maxSaid}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", e.Path, err)
 	}
@@ -264,19 +264,4 @@ func what(said string, failed error) string {
 		said = "it ended early"
 	}
 	return said
-}
-
-// limited writes the first bytes, and drops the rest.
-type limited struct {
-	w    io.Writer
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.left)
-	l.left -= n
-	if _, err := l.w.Write(p[:n]); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/heaptap/heaptap/internal/limited"
 )
 
 // Result is what a question yields.
@@ -35,7 +37,7 @@ func (e *Engine) ask(ctx context.Context, dir, sql string, rows int) (*Result, e
 		return nil, err
 	}
 	var said bytes.Buffer
-	cmd.Stderr = &limited{w: &said, left: maxSaid}
+	cmd.Stderr = &limited.Writer{W: &said, Left: maxSaid}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Path, err)
 	}

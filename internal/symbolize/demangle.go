@@ -1,12 +1,13 @@
 package symbolize
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ianlancetaylor/demangle"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // Limits on names. A name longer than maxMangled is not demangled; one that would become longer than 1<<maxShift is
@@ -29,7 +30,7 @@ type demangler struct {
 func newDemangler() *demangler { return &demangler{known: map[string]string{}} }
 
 // clone matches the suffix of a function that the compiler split or specialised.
-var clone = regexp.MustCompile(
+var clone = lazy.Regexp(
 	`(\.(part|isra|constprop|cold|lto_priv|llvm|localalias|clone|warm|hot|unlikely|startup|exit)(\.[0-9]+)?)+$|\.cold$`)
 
 // demangle returns the name as written in the source, and the linker's name if it differs, else "".
@@ -71,7 +72,7 @@ func plain(name string) (result string) {
 	}()
 	base := name
 	if strings.IndexByte(name, '.') > 0 {
-		base = clone.ReplaceAllString(name, "")
+		base = clone().ReplaceAllString(name, "")
 	}
 	if base == "" {
 		return name

@@ -1,9 +1,10 @@
 package symbolize
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // The demangler reads Rust's newer names, _R and a path, except for two things that are corrected here.
@@ -14,7 +15,7 @@ var constructors = strings.NewReplacer("::>", ">", "::,", ",", "::)", ")", ":: a
 
 // v0Number matches the parts of such a name that end in an underscore: a disambiguator, a back reference, a lifetime or
 // a binder with its number in base 62, a constant with its type and value.
-var v0Number = regexp.MustCompile(`^([sBLG][0-9A-Za-z]*_|K[a-z]n?[0-9a-f]*_)`)
+var v0Number = lazy.Regexp(`^([sBLG][0-9A-Za-z]*_|K[a-z]n?[0-9a-f]*_)`)
 
 // emptyIdentifiers prepares a name for the demangler, which reads the lengths of consecutive empty identifiers, such as
 // closures have, as one number: 00, or 04main. They get the underscore that may end a length: 0_0 and 0_4main. Back
@@ -24,7 +25,7 @@ func emptyIdentifiers(name string) string {
 	var b strings.Builder
 	moved := make([]int, len(name)) // new position of each byte
 	for i := 0; i < len(name); {
-		token := v0Number.FindString(name[i:])
+		token := v0Number().FindString(name[i:])
 		n := max(len(token), 1)
 		switch c := name[i]; {
 		case c == 'B' && token != "":

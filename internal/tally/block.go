@@ -1,9 +1,8 @@
 package tally
 
 import (
-	"slices"
-
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/grow"
 )
 
 // Block counts consecutive events and then adds their sums to a Tally. The result is the same as calling Tally.Add for
@@ -66,7 +65,7 @@ func (b *Block) Most() uint64 { return b.most }
 // Open gives a stack the next number. It must be called once for each stack in a block.
 func (b *Block) Open(id uint32) {
 	if len(b.stacks) == cap(b.stacks) {
-		b.stacks = slices.Grow(b.stacks, max(len(b.stacks), 64)) // append would grow long slices only by a quarter
+		b.stacks = grow.For(b.stacks, 64)
 	}
 	b.stacks = append(b.stacks, Local{ID: id, min: ^uint64(0)})
 }

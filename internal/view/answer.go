@@ -33,6 +33,7 @@ func newAnswer(w io.Writer, s *query.Source, o QueryOptions) *answerText {
 
 // answerHeading writes what the answer is about, and what is wrong with the data.
 func (a *answerText) answerHeading(q *query.Answer) {
+	a.show(q.Shown(a.s))
 	a.printf("%s\n", a.bold(command(a.p, a.Width)))
 	what := "all of " + a.duration(a.p.Duration)
 	if a.p.Live {

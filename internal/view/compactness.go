@@ -53,14 +53,24 @@ func Compactness(w io.Writer, s *query.Source, c *query.Compactness, o QueryOpti
 	a.sizeAmounts(c.Holes, free)
 	if len(c.Steps) > 0 {
 		a.printf("\n%s\n", a.title("OVER TIME"))
-		a.printf("  %s\n", a.faint(padLeft("after", 10)+padLeft("live", 12)+padLeft("in use", 12)+padLeft("full", 8)+
-			padLeft("in 2 MiB", 12)))
+		titles := padLeft("after", 10) + padLeft("live", 12) + padLeft("in use", 12) + padLeft("full", 8) +
+			padLeft("in 2 MiB", 12)
+		if c.Physical != nil {
+			titles += padLeft("resident", 12)
+		}
+		a.printf("  %s\n", a.faint(titles))
 		for i := range c.Steps {
 			m := &c.Steps[i]
 			used := m.InUse * query.PageSize
-			a.printf("  %s%s%s%s%s\n", padLeft(a.duration(m.Time), 10), padLeft(a.size(m.Live.Bytes), 12),
+			resident := ""
+			if m.InMemory != nil {
+				resident = padLeft(a.size(*m.InMemory*c.Physical.Pages.Size), 12)
+			} else if c.Physical != nil {
+				resident = padLeft("-", 12)
+			}
+			a.printf("  %s%s%s%s%s%s\n", padLeft(a.duration(m.Time), 10), padLeft(a.size(m.Live.Bytes), 12),
 				padLeft(a.size(used), 12), padLeft(humanize.Percent(m.Live.Bytes, used), 8),
-				padLeft(a.size(m.HugeInUse*query.HugePageSize), 12))
+				padLeft(a.size(m.HugeInUse*query.HugePageSize), 12), resident)
 		}
 	}
 	return a.Flush()

@@ -28,6 +28,8 @@ func newDifference(w io.Writer, c *diff.Comparison, a, b *query.Answer, o QueryO
 	before, after := c.Last()
 	d := &difference{answerText: newAnswer(w, after.Source, o), before: newAnswer(io.Discard, before.Source, o),
 		others: make(map[*query.Source]*answerText), a: a, b: b}
+	d.before.show(a.Shown(before.Source))
+	d.show(b.Shown(after.Source))
 	d.side("before", d.before, a, len(c.Before))
 	d.side("after", d.answerText, b, len(c.After))
 	if len(c.Before) > 1 || len(c.After) > 1 {
@@ -42,6 +44,7 @@ func newDifference(w io.Writer, c *diff.Comparison, a, b *query.Answer, o QueryO
 	d.incomplete(b)
 	for _, side := range slices.Concat(c.Before, c.After) {
 		other := newAnswer(io.Discard, side.Source, o)
+		other.show(side.Query.Shown(side.Source))
 		other.Writer = d.answerText.Writer
 		d.others[side.Source] = other
 	}
@@ -111,7 +114,11 @@ func (d *difference) half(m query.Metric, of [2]float64) string { return d.amoun
 
 // percent formats a change as a share of the value before.
 func (d *difference) percent(m query.Metric, p *diff.Pair) string {
-	before, after := m.Of(&p.Before, d.a.Span), m.Of(&p.After, d.b.Span)
+	return changeShare(m.Of(&p.Before, d.a.Span), m.Of(&p.After, d.b.Span))
+}
+
+// changeShare formats by what share of it a value has changed.
+func changeShare(before, after float64) string {
 	switch share := 100 * (after - before) / before; {
 	case before == after:
 		return ""

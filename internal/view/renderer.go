@@ -45,8 +45,16 @@ func newRenderer(w io.Writer, p *profile.Profile, o Options) renderer {
 	if o.wraps {
 		w = &wrapping{Writer: w, width: o.Width}
 	}
-	return renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o, p: p,
-		fold: p.NewFolding(o.Code, o.Frames < 0), missing: &missing{}}
+	r := renderer{Writer: bufio.NewWriter(w), style: style(o.Color), Options: o, missing: &missing{}}
+	r.show(p)
+	return r
+}
+
+// show has call stacks be those of a recording.
+func (r *renderer) show(p *profile.Profile) {
+	if r.p != p {
+		r.p, r.fold = p, p.NewFolding(r.Code, r.Frames < 0)
+	}
 }
 
 func (r *renderer) printf(format string, args ...any) { fmt.Fprintf(r.Writer, format, args...) }

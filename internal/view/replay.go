@@ -13,24 +13,14 @@ import (
 
 // Replay writes how allocators fared: a table of times, one of memory, and a sentence.
 func Replay(w io.Writer, s *query.Source, r *replay.Results, o Options) error {
-	t := &replayText{renderer: newRenderer(w, s.Profile, o.fill()), r: r, best: r.Best()}
-	p := r.Plan
+	t := newReplayText(w, s, r, o)
 	t.printf("%s\n", t.bold(command(s.Profile, t.Width)))
-	head := fmt.Sprintf("%s by %s · at most %s live at once", humanize.Plural(p.Calls, "call"),
-		humanize.Plural(uint64(p.Threads), "thread"), t.size(p.Peak))
-	if p.Before > 0 {
-		head += fmt.Sprintf(" · %s before", humanize.Plural(p.Before, "allocation"))
+	for _, line := range t.heads() {
+		t.wrap("", line, t.faint)
 	}
-	head += fmt.Sprintf(" · median of %s", humanize.Plural(uint64(r.Runs), "run"))
-	t.wrap("", head, t.faint)
-	t.whatIf()
-	t.printf("\n")
-	t.times()
-	t.printf("\n")
-	t.memory()
-	if r.Rows[0].SystemCalls != nil {
+	for _, table := range t.tables() {
 		t.printf("\n")
-		t.systemCalls()
+		t.table(table)
 	}
 	if r.Verdict != "" {
 		t.printf("\n")
@@ -40,16 +30,41 @@ func Replay(w io.Writer, s *query.Source, r *replay.Results, o Options) error {
 	for _, f := range r.Failures {
 		t.wrapWarning("not measured: " + clean(f))
 	}
-	t.notes(s)
+	for _, text := range t.notes() {
+		t.wrap("", text, t.faint)
+	}
+	if text := t.lost(s); text != "" {
+		t.wrapWarning(text)
+	}
 	return t.Flush()
 }
 
-// whatIf says what a changed program would do.
-func (t *replayText) whatIf() {
-	plan := t.r.Changed
-	if plan == nil {
-		return
+func newReplayText(w io.Writer, s *query.Source, r *replay.Results, o Options) *replayText {
+	t := &replayText{renderer: newRenderer(w, s.Profile, o.fill()), r: r}
+	if len(r.Rows) > 1 {
+		t.best = r.Best()
 	}
+	return t
+}
+
+// heads say what was played.
+func (t *replayText) heads() []string {
+	p := t.r.Plan
+	head := fmt.Sprintf("%s by %s · at most %s live at once", humanize.Plural(p.Calls, "call"),
+		humanize.Plural(uint64(p.Threads), "thread"), t.size(p.Peak))
+	if p.Before > 0 {
+		head += fmt.Sprintf(" · %s before", humanize.Plural(p.Before, "allocation"))
+	}
+	head += fmt.Sprintf(" · median of %s", humanize.Plural(uint64(t.r.Runs), "run"))
+	if t.r.Changed == nil {
+		return []string{head}
+	}
+	return []string{head, t.whatIf()}
+}
+
+// whatIf says what a changed program would do.
+func (t *replayText) whatIf() string {
+	plan := t.r.Changed
 	c := &plan.Changed
 	var parts []string
 	if c.Pooled > 0 {
@@ -62,49 +77,68 @@ func (t *replayText) whatIf() {
 	if c.Temporaries > 0 {
 		parts = append(parts, "without "+humanize.Plural(c.Temporaries, "temporary allocation"))
 	}
-	t.wrap("", fmt.Sprintf("what if: %s · %s · at most %s live at once", strings.Join(parts, ", "),
-		humanize.Plural(plan.Calls, "call"), t.size(plan.Peak)), t.faint)
+	return fmt.Sprintf("what if: %s · %s · at most %s live at once", strings.Join(parts, ", "),
+		humanize.Plural(plan.Calls, "call"), t.size(plan.Peak))
 }
 
 type replayText struct {
 	renderer
 	r    *replay.Results
-	best replay.BestRows
+	best replay.BestRows // of several
+}
+
+// replayTable has columns, and a row for each allocator.
+type replayTable struct {
+	Title string
+	Head  []string
+	Rows  []replayRow
+}
+
+type replayRow struct {
+	Name  string
+	Cells []cell
 }
 
 // cell is a value in a table, and whether it is the best of its column.
 type cell struct {
-	text string
-	best bool
+	Text string
+	Best bool
 }
 
-// table writes rows with a name each, and marks the best values.
-func (t *replayText) table(names []string, head []string, rows [][]cell) {
-	widths := make([]int, len(head))
-	first := 0
-	for i, name := range names {
-		names[i] = clean(name)
-		first = max(first, min(runes(names[i]), 40))
+func (t *replayText) tables() []replayTable {
+	list := []replayTable{t.times(), t.memory()}
+	if t.r.Rows[0].SystemCalls != nil {
+		list = append(list, t.systemCalls())
 	}
-	for k := range head {
-		widths[k] = runes(head[k])
-		for _, row := range rows {
-			widths[k] = max(widths[k], runes(row[k].text)+1)
+	return list
+}
+
+// table writes a table, and marks the best values.
+func (t *replayText) table(table replayTable) {
+	widths := make([]int, len(table.Head))
+	first := 0
+	for _, row := range table.Rows {
+		first = max(first, min(runes(row.Name), 40))
+	}
+	for k, h := range table.Head {
+		widths[k] = runes(h)
+		for _, row := range table.Rows {
+			widths[k] = max(widths[k], runes(row.Cells[k].Text)+1)
 		}
 	}
 	line := padRight("", first)
-	for k, h := range head {
+	for k, h := range table.Head {
 		line += "  " + padLeft(h, widths[k]-1) + " "
 	}
 	t.printf("%s\n", t.faint(strings.TrimRight(line, " ")))
-	for i, row := range rows {
-		t.printf("%s", padRight(cutEnd(names[i], 40), first))
-		for k, c := range row {
-			text, mark := padLeft(c.text, widths[k]-1), " "
-			if c.best && len(rows) > 1 {
+	for _, row := range table.Rows {
+		t.printf("%s", padRight(cutEnd(row.Name, 40), first))
+		for k, c := range row.Cells {
+			text, mark := padLeft(c.Text, widths[k]-1), " "
+			if c.Best {
 				text, mark = t.bold(text), t.bold("*")
 			}
-			if k == len(row)-1 && mark == " " {
+			if k == len(row.Cells)-1 && mark == " " {
 				mark = ""
 			}
 			t.printf("  %s%s", text, mark)
@@ -113,31 +147,27 @@ func (t *replayText) table(names []string, head []string, rows [][]cell) {
 	}
 }
 
-func (t *replayText) names() (list []string) {
-	for _, row := range t.r.Rows {
-		name, isChanged := strings.CutSuffix(row.Name, replay.WhatIf)
-		if row.Version != "" {
-			version, _, _ := strings.Cut(strings.TrimPrefix(row.Version, "gperftools "), "-")
-			name += " " + version
-		}
-		if isChanged {
-			name += replay.WhatIf
-		}
-		list = append(list, name)
+func nameOf(row *replay.Row) string {
+	name, isChanged := strings.CutSuffix(row.Name, replay.WhatIf)
+	if row.Version != "" {
+		version, _, _ := strings.Cut(strings.TrimPrefix(row.Version, "gperftools "), "-")
+		name += " " + version
 	}
-	return list
+	if isChanged {
+		name += replay.WhatIf
+	}
+	return clean(name)
 }
 
-func (t *replayText) times() {
-	head := []string{"per call", "spread", "p50", "p99", "p99.9", "max", "CPU time"}
+func (t *replayText) times() replayTable {
+	table := replayTable{Title: "Time", Head: []string{"per call", "spread", "p50", "p99", "p99.9", "max", "CPU time"}}
 	remote := false
 	for _, row := range t.r.Rows {
 		remote = remote || row.RemoteFrees > 0
 	}
 	if remote {
-		head = append(head, "free by other")
+		table.Head = append(table.Head, "free by other")
 	}
-	var rows [][]cell
 	for _, row := range t.r.Rows {
 		l := &row.Latency
 		// A changed program makes other calls: a mean of them cannot be compared.
@@ -149,14 +179,14 @@ func (t *replayText) times() {
 		if remote {
 			cells = append(cells, cell{t.ns(row.RemoteFree), false})
 		}
-		rows = append(rows, cells)
+		table.Rows = append(table.Rows, replayRow{nameOf(row), cells})
 	}
-	t.table(t.names(), head, rows)
+	return table
 }
 
-func (t *replayText) memory() {
-	head := []string{"peak RSS", "mean RSS", "RSS/live", "all freed", "page faults"}
-	var rows [][]cell
+func (t *replayText) memory() replayTable {
+	table := replayTable{Title: "Memory", Head: []string{"peak RSS", "mean RSS", "RSS/live", "all freed",
+		"page faults"}}
 	bytes := func(low, high *replay.Resident, value func(m *replay.Resident) float64) string {
 		text := t.short(uint64(value(low)))
 		if high != nil && high != low {
@@ -172,40 +202,37 @@ func (t *replayText) memory() {
 		if all != nil && all != m {
 			perLive += fmt.Sprintf("..%.2f", max(all.Fragments.Median, m.Fragments.Median))
 		}
-		rows = append(rows, []cell{
+		table.Rows = append(table.Rows, replayRow{nameOf(row), []cell{
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Peak.Median }), row.Name == t.best.RSS},
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Mean.Median }), row.Name == t.best.Mean},
 			{perLive, false},
 			{bytes(m, all, func(m *replay.Resident) float64 { return m.Freed.Median }), false},
 			{humanize.Number(uint64(row.MinorFaults.Median)), false},
-		})
+		}})
 	}
-	t.table(t.names(), head, rows)
+	return table
 }
 
-func (t *replayText) systemCalls() {
-	var head []string
+func (t *replayText) systemCalls() replayTable {
+	table := replayTable{Title: "System calls for memory"}
 	for _, c := range t.r.Rows[0].SystemCalls {
-		head = append(head, c.Name)
+		table.Head = append(table.Head, c.Name)
 	}
-	var names []string
-	var rows [][]cell
-	for i, name := range t.names() {
-		list := t.r.Rows[i].SystemCalls
-		if list == nil {
+	for _, row := range t.r.Rows {
+		if row.SystemCalls == nil {
 			continue
 		}
 		var cells []cell
-		for _, c := range list {
+		for _, c := range row.SystemCalls {
 			cells = append(cells, cell{humanize.Number(c.Count), false})
 		}
-		names, rows = append(names, name), append(rows, cells)
+		table.Rows = append(table.Rows, replayRow{nameOf(row), cells})
 	}
-	t.table(names, head, rows)
+	return table
 }
 
 // notes say what the numbers are, and what was left out.
-func (t *replayText) notes(s *query.Source) {
+func (t *replayText) notes() []string {
 	r := t.r
 	text := fmt.Sprintf("The player's own cost was subtracted: %s per call, %s.", t.ns(r.Own.Call),
 		t.size(uint64(r.Own.RSS)))
@@ -239,7 +266,7 @@ func (t *replayText) notes(s *query.Source) {
 		text += fmt.Sprintf(" Threads waited for one another for up to %.0f %% of the time, which is not counted.",
 			100*waited)
 	}
-	t.wrap("", text, t.faint)
+	list := []string{text}
 	d := &r.Plan.Dropped
 	var parts []string
 	for _, part := range []struct {
@@ -258,12 +285,18 @@ func (t *replayText) notes(s *query.Source) {
 		}
 	}
 	if len(parts) > 0 {
-		t.wrap("", "Not replayed: "+strings.Join(parts, "; ")+".", t.faint)
+		list = append(list, "Not replayed: "+strings.Join(parts, "; ")+".")
 	}
-	if n := s.Reader.Health().LostEvents; n > 0 {
-		t.wrapWarning(fmt.Sprintf("%s lost while recording: the replay lacks them, and its numbers are too low",
-			humanize.Plural(n, "event")))
+	return list
+}
+
+// lost says what the recording lacks; empty: nothing.
+func (t *replayText) lost(s *query.Source) string {
+	n := s.Reader.Health().LostEvents
+	if n == 0 {
+		return ""
 	}
+	return humanize.Plural(n, "event") + " lost while recording: the replay lacks them, and its numbers are too low"
 }
 
 // ns writes a time of some nanoseconds.

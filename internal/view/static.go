@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/heaptap/heaptap/internal/answer"
 	"github.com/heaptap/heaptap/internal/diff"
@@ -27,7 +26,9 @@ func StaticDiff(w io.Writer, before, after *query.Source, s *diff.Static, all bo
 		g.printf("%-7s %s%s\n", side.word, g.bold(name), g.faint(note))
 	}
 	head := []string{"before", "after", "change", "%", "status", ""}
-	rows := [][]string{head, g.staticLine(s.Before.Total.Total, s.After.Total.Total, "", g.bold("all"))}
+	total := diff.StaticSum{Before: s.Before.Total.Total, After: s.After.Total.Total}
+	rows := [][]string{head, g.staticLine(&total, g.bold("all"))}
+	rows[1][4] = ""
 	shown := s.Changed()
 	unchanged := len(s.Rows) - len(shown)
 	if all {
@@ -42,12 +43,11 @@ func StaticDiff(w io.Writer, before, after *query.Source, s *diff.Static, all bo
 		}
 		place = funcname.Middle(clean(place), 40)
 		room := max(nameWidth, g.Width-46-runes(place))
-		line := g.staticLine(bytesOf(r.Before), bytesOf(r.After), r.Status().String(),
-			funcname.Middle(clean(v.Name), room)+" "+g.place(place))
-		if r.Before == nil {
+		line := g.staticLine(&r.StaticSum, funcname.Middle(clean(v.Name), room)+" "+g.place(place))
+		if !r.InBefore {
 			line[0] = "-"
 		}
-		if r.After == nil {
+		if !r.InAfter {
 			line[1] = "-"
 		}
 		rows = append(rows, line)
@@ -66,20 +66,12 @@ func StaticDiff(w io.Writer, before, after *query.Source, s *diff.Static, all bo
 	return g.Flush()
 }
 
-func bytesOf(e *diff.StaticExtents) uint64 {
-	if e == nil {
-		return 0
-	}
-	return e.Bytes
-}
-
 // staticSums writes the sums of sections or files that have changed; with all, all.
 func (g *globalsText) staticSums(title string, sums []diff.StaticSum, all bool) {
 	rows := [][]string{{"before", "after", "change", "%", "status", ""}}
 	for i := range sums {
 		if f := &sums[i]; all || f.Status() != diff.Unchanged {
-			rows = append(rows, g.staticLine(f.Before, f.After, f.Status().String(),
-				funcname.Middle(clean(f.Name), max(nameWidth, g.Width-46))))
+			rows = append(rows, g.staticLine(f, funcname.Middle(clean(f.Name), max(nameWidth, g.Width-46))))
 		}
 	}
 	if len(rows) == 1 {
@@ -92,20 +84,16 @@ func (g *globalsText) staticSums(title string, sums []diff.StaticSum, all bool) 
 }
 
 // staticLine makes a row: sizes on both sides, the change, the status and a name.
-func (g *globalsText) staticLine(before, after uint64, status, name string) []string {
+func (g *globalsText) staticLine(s *diff.StaticSum, name string) []string {
 	change, share := "0", ""
 	switch {
-	case after > before:
-		change = "+" + g.size(after-before)
-	case after < before:
-		change = "-" + g.size(before-after)
+	case s.After > s.Before:
+		change = "+" + g.size(s.After-s.Before)
+	case s.After < s.Before:
+		change = "-" + g.size(s.Before-s.After)
 	}
-	if before > 0 && after > 0 && before != after {
-		percent := 100 * (float64(after) - float64(before)) / float64(before)
-		share = fmt.Sprintf("%+.1f %%", percent)
-		if math.Abs(percent) >= 9999.5 {
-			share = "×" + humanize.Digits(float64(after)/float64(before))
-		}
+	if s.Before > 0 && s.After > 0 { // else the status says it
+		share = changeShare(float64(s.Before), float64(s.After))
 	}
-	return []string{g.size(before), g.size(after), change, share, status, name}
+	return []string{g.size(s.Before), g.size(s.After), change, share, s.Status().String(), name}
 }

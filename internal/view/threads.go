@@ -56,10 +56,10 @@ func Threads(w io.Writer, s *query.Source, t *query.ThreadTables, sizes *framesi
 		switch {
 		case part == ThreadsAll:
 			section("THREADS")
-			a.more(a.plain(t.Threads))
+			a.more(a.plain(t.Threads, a.ended(t.Threads)...))
 		case part == ThreadsTotals:
 			section("THREADS")
-			a.more(a.plain(totalsOf(t.Threads)))
+			a.more(a.plain(totalsOf(t.Threads), a.ended(t.Threads)...))
 		case part == ThreadsCalls:
 			section("ALLOCATED THROUGH")
 			a.plain(t.Calls)
@@ -89,8 +89,22 @@ func totalsOf(t *query.Table) *query.Table {
 	return &some
 }
 
-// plain writes a table with a column for each metric.
-func (a *answerText) plain(t *query.Table) (left int) {
+// ended is a column that says when threads ended, if that is known of any of them.
+func (a *answerText) ended(t *query.Table) []column {
+	text := func(r *query.Row) string {
+		if at := a.s.ThreadEnded(r.Thread); at != nil {
+			return a.duration(*at)
+		}
+		return ""
+	}
+	if !slices.ContainsFunc(t.Rows, func(r query.Row) bool { return text(&r) != "" }) {
+		return nil
+	}
+	return []column{{head: "ended", text: text}}
+}
+
+// plain writes a table with a column for each metric, and more.
+func (a *answerText) plain(t *query.Table, more ...column) (left int) {
 	rows, left := answer.Cut(a.Page, t.Rows)
 	if len(rows) == 0 {
 		return 0
@@ -100,7 +114,7 @@ func (a *answerText) plain(t *query.Table) (left int) {
 		cols = append(cols, column{head: m.String() + a.unitNote(m),
 			text: func(r *query.Row) string { return a.value(m, &r.Total, t.Span) }})
 	}
-	a.table(a.layOut(cols, rows), nil)
+	a.table(a.layOut(append(cols, more...), rows), nil)
 	return left
 }
 

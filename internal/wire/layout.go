@@ -24,7 +24,8 @@ type Stream struct {
 	StackLow   uint64
 	StackHigh  uint64
 	Sum        uint64
-	Reserved0  [2]uint64
+	End        uint64
+	Reserved0  uint64
 	UID        uint64
 	Start      uint64
 	State      uint32

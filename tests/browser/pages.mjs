@@ -55,6 +55,14 @@ async function go(page, query) {
   await settled(page);
 }
 
+/** Goes to another page by its key. */
+async function turn(page, at) {
+  await page.keyboard.press(keys[at]);
+  const shown = (at) => (new URLSearchParams(location.search).get("page") ?? "overview") === at;
+  await page.waitForFunction(shown, at);
+  await settled(page);
+}
+
 /** What the page says, as far as commands say it too. Numbers are the exact ones, which are the hints of cells. */
 function look() {
   const text = (element) => element?.textContent.trim() ?? "";
@@ -355,6 +363,27 @@ async function folded(page, id) {
   return said;
 }
 
+/** What the bottom line says on each page right after the flame graph, which says its question in its own way. */
+async function afterFlame(page, id) {
+  const said = {};
+  await go(page, `/?recording=${id}`);
+  for (const at of pages.filter((name) => name !== "flame" && name !== "sql")) {
+    await turn(page, "flame");
+    await turn(page, at);
+    said[at] = await page.locator(".bottom .command").textContent();
+  }
+  return said;
+}
+
+/** What the page More says of a saved replay. */
+async function replayed(page, id) {
+  await go(page, `/?recording=${id}&page=more&order=replay`);
+  const { text, rows, faults } = await page.evaluate(look);
+  const paths = page.locator(".curves li path.curve:not(.back)");
+  const drawn = await paths.evaluateAll((list) => list.map((path) => path.getAttribute("d").length));
+  return { text, rows, faults, drawn };
+}
+
 /**
  * Starts a server that passes on to another one what it is asked, but holds what matches: it says nothing of that, then
  * how far it is, and passes it on when it is told to.
@@ -367,7 +396,8 @@ async function holding(app) {
     if (headers.origin) headers.origin = to.origin;
     const { method, url: path } = request;
     const pass = (then) => {
-      const onward = ask({ host: to.hostname, port: to.port, method, path, headers }, then);
+      // A connection of its own: one that is reused may be closed by the server just then.
+      const onward = ask({ host: to.hostname, port: to.port, method, path, headers, agent: false }, then);
       onward.on("error", () => response.destroy());
       request.pipe(onward);
     };
@@ -453,10 +483,7 @@ try {
     await go(page, `/?recording=${id}`);
     for (const at of pages) {
       where = `${name} ${at}`;
-      await page.keyboard.press(keys[at]);
-      const shown = (at) => (new URLSearchParams(location.search).get("page") ?? "overview") === at;
-      await page.waitForFunction(shown, at);
-      await settled(page);
+      await turn(page, at);
       if (at === "sql") {
         await page.getByRole("button", { name: "What are the totals?" }).click();
         await settled(page);
@@ -487,6 +514,10 @@ try {
   proxy.server.closeAllConnections();
   proxy.server.close();
   result.folded = await folded(page, options.recordings.folded);
+  where = "after the flame graph";
+  result.afterFlame = await afterFlame(page, id);
+  where = "replay";
+  result.replayed = await replayed(page, options.recordings.sqlite);
 
   where = "link";
   for (const at of pages) {
@@ -522,6 +553,13 @@ try {
     }
   }
   console.log(JSON.stringify({ ...result, problems }));
+} catch (thrown) {
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const text = await page.evaluate(() => document.body.innerText).catch(String);
+    console.error(`${where}: ${page.url()}\n${text}\n`);
+  }
+  console.error(problems.join("\n"));
+  throw thrown;
 } finally {
   await browser.close();
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,11 @@ type sighting struct {
 	Hide    struct {
 		Hidden []string
 		Shown  int
+	}
+	AfterFlame map[string]string // the command of each page, when the flame graph was shown before
+	Replayed   struct {
+		view
+		Drawn []int // how long the descriptions of the curves are
 	}
 	Folded   map[string][]string // what is said of events that were folded, by page
 	Waits    waits
@@ -135,6 +141,7 @@ func record(t *testing.T) (dir string, names []string) {
 	run("sampled", []string{"--mode", "sampled", "--sample", "4KiB"}, server)
 	run("folded", []string{"--keep", "50ms", "--mark-every", "50ms"}, folded)
 	run("empty", nil, none)
+	inside.Run(t, kit.Binary(t), "replay", "--save", "--runs", "2", "--allocators", "glibc,jemalloc", path("sqlite"))
 	inside.Run(t, kit.Binary(t), "merge", "-o", path("merged"), path("server"), path("sqlite"))
 	// Of the one, the end is missing, of the other, all events.
 	for name, kept := range map[string]float64{"damaged": 0.8, "cut": 0.1} {
@@ -212,6 +219,11 @@ func TestPages(t *testing.T) {
 	}
 	checkCompare(t, s.Compare)
 	checkFolded(t, filepath.Join(dir, "folded.htap"), s.Folded)
+	kit.Same(t, "pages after the flame graph", len(s.AfterFlame), len(pageNames)-2)
+	for page, command := range s.AfterFlame {
+		kit.Same(t, "after the flame graph, the command of "+page, command, s.Views["server"][page].Command)
+	}
+	checkReplay(t, filepath.Join(dir, "sqlite.htap.replay"), s.Replayed.view, s.Replayed.Drawn)
 	checkWaits(t, s.Waits)
 	for _, name := range names {
 		for _, page := range pageNames {
@@ -338,6 +350,7 @@ type answer struct {
 		Call         string
 	}
 	Freed []struct{ Bytes float64 }
+	Ended []*float64 `json:"ended_ns"`
 }
 
 // bucket is a class of sizes or lifetimes, or a size.
@@ -399,6 +412,51 @@ func exact(t *testing.T, text string) float64 {
 		t.Errorf("%q is not a number", text)
 	}
 	return n
+}
+
+// checkReplay compares the page with the file that heaptap replay --save wrote.
+func checkReplay(t *testing.T, path string, v view, drawn []int) {
+	t.Helper()
+	var saved struct {
+		Verdict    string
+		Allocators []struct {
+			Name string
+			Peak float64 `json:"peak_rss_bytes"`
+			Call float64 `json:"call_ns"`
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Faults) > 0 || !strings.Contains(v.Text, saved.Verdict) || saved.Verdict == "" {
+		t.Errorf("replay: faults %q; no %q in %q", v.Faults, saved.Verdict, v.Text)
+	}
+	kit.Same(t, "replayed allocators", len(v.Rows), len(saved.Allocators))
+	for i, row := range v.Rows {
+		a := saved.Allocators[i]
+		kit.Same(t, "replay: name", row.Name, a.Name)
+		for column, want := range map[string]float64{"peak RSS": a.Peak, "per call": a.Call} {
+			matching := 0
+			for label, text := range row.Numbers { // a unit follows the column's name
+				if !strings.HasPrefix(label, column+" ") {
+					continue
+				}
+				matching++
+				if got := exact(t, text); math.Abs(got-want) > 1 {
+					t.Errorf("replay: %s of %s: %v, expected %v", column, a.Name, got, want)
+				}
+			}
+			kit.Same(t, "replay: columns "+column, matching, 1)
+		}
+		kit.Same(t, "replay: numbers of "+a.Name, len(row.Numbers), 10)
+	}
+	if len(drawn) != 2 || min(drawn[0], drawn[1]) < 50 {
+		t.Errorf("replay: curves of %d characters", drawn)
+	}
 }
 
 // checks hold pages to what the command says that they show.
@@ -851,6 +909,15 @@ func checkThreads(t *testing.T, c commands, v view) {
 		}
 		for column, text := range shown.Numbers {
 			switch metric, ok := metrics[first(column)]; {
+			case first(column) == "ended":
+				want := "not known"
+				if ended := a.Ended[i]; ended != nil {
+					want = strconv.FormatFloat(*ended, 'f', 0, 64) + " ns"
+					if _, ns, ok := strings.Cut(text, "("); ok { // after the same in few digits
+						text = strings.ReplaceAll(strings.TrimSuffix(ns, ")"), ",", "")
+					}
+				}
+				kit.Same(t, shown.Name+": "+column, text, want)
 			case text == "not known":
 				if c.name != "sampled" || metric != "temporary" { // samples do not follow each other
 					t.Errorf("%s: %s is not known", shown.Name, column)

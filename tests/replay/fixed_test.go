@@ -180,10 +180,22 @@ var programs = map[string]func(t *testing.T) *recording.Reader{
 }
 
 func redis(t *testing.T) *recording.Reader {
+	path := filepath.Join(t.TempDir(), "redis.htap")
+	serve(t, exec.Command(kit.Binary(t), "run", "-q", "-o", path, "--"), func(client func(args ...string) string) {
+		client("redis-benchmark", "-q", "-n", "3000", "-t", "set,get,lpush,lpop,sadd,hset,zadd", "-r", "1000", "-d",
+			"100")
+		client("redis-cli", "flushall", "async")
+	})
+	return kit.Open(t, path)
+}
+
+// serve runs a redis server as the last words of a command, has clients of it do something, and ends it.
+func serve(t *testing.T, server *exec.Cmd, do func(client func(args ...string) string)) {
+	t.Helper()
 	dir := t.TempDir()
-	path, socket := filepath.Join(dir, "redis.htap"), filepath.Join(dir, "s")
-	server := exec.Command(kit.Binary(t), "run", "-q", "-o", path, "--", need.Tool(t, "redis-server"), "--port", "0",
-		"--unixsocket", socket, "--save", "", "--loglevel", "warning", "--dir", dir)
+	socket := filepath.Join(dir, "s")
+	server.Args = append(server.Args, need.Tool(t, "redis-server"), "--port", "0", "--unixsocket", socket, "--save", "",
+		"--loglevel", "warning", "--dir", dir)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +204,11 @@ func redis(t *testing.T) *recording.Reader {
 		return string(out)
 	}
 	kit.Until(t, "the server answers", func() bool { return strings.Contains(client("redis-cli", "ping"), "PONG") })
-	client("redis-benchmark", "-q", "-n", "3000", "-t", "set,get,lpush,lpop,sadd,hset,zadd", "-r", "1000", "-d", "100")
-	client("redis-cli", "flushall", "async")
+	do(client)
 	client("redis-cli", "shutdown", "nosave")
 	if err := server.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	return kit.Open(t, path)
 }
 
 // TestFixedPoint: the player makes the calls that the recording has, by thread, in their order, with their sizes and

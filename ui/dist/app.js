@@ -1,1 +1,1 @@
-import"./chunk-WU2GUR6Z.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-QKFG4SJP.js";import"./chunk-VIX3UXXX.js";

@@ -42,7 +42,7 @@ export interface Answers {
   blocks: Blocks | Biography;
   /** how full the pages are on which blocks lie, and who keeps empty ones in use */
   compactness: Compactness;
-  /** how full the pages are on which blocks ever lay, at some moments, or at one; with rough, at one, at once */
+  /** how full pages are on which blocks ever lay; with filters, what the selected blocks have of each cell */
   frames: HeapFilm;
   /** the log: events from a moment or a number on, or before it; at most 1,000 */
   events: Log;
@@ -56,6 +56,8 @@ export interface Answers {
   regions: Regions;
   /** blocks that were freed by the wrong function */
   mismatches: Mismatches;
+  /** what heaptap replay --save has measured: the recorded calls with other allocators */
+  replay: Replayed;
   /** what an SQL engine answers about the recording's tables; without sql: tables and questions */
   sql: SQLColumns | SQLTables;
   /** the source files that the call stacks go through, with their numbers */
@@ -350,6 +352,16 @@ export interface Parameters {
   frames: {
     from?: string;
     to?: string;
+    thread?: string[];
+    "freed-by"?: string[];
+    region?: string[];
+    module?: string[];
+    size?: string;
+    "old-size"?: string;
+    lifetime?: string;
+    focus?: string[];
+    ignore?: string[];
+    hide?: string[];
     at?: string;
     frames?: number;
     color?: ColorName;
@@ -409,6 +421,7 @@ export interface Parameters {
     skip?: number;
     limit?: number;
   };
+  replay: Record<string, never>;
   sql: {
     from?: string;
     to?: string;
@@ -547,6 +560,7 @@ export const textFields: ReadonlySet<string> = new Set([
   "env",
   "error",
   "exe",
+  "failures",
   "file",
   "files",
   "flags",
@@ -558,11 +572,14 @@ export const textFields: ReadonlySet<string> = new Set([
   "kind",
   "levels_unknown",
   "matters",
+  "mean_rss",
   "missing",
   "module",
   "name",
   "notes",
   "offset",
+  "p99",
+  "peak_rss",
   "plan",
   "rank",
   "recorder",
@@ -573,10 +590,24 @@ export const textFields: ReadonlySet<string> = new Set([
   "shape",
   "status",
   "text",
+  "time",
   "tints",
+  "verdict",
   "version",
   "what",
+  "what_if",
   "where",
+  "why",
+]);
+
+/** Questions whose answers depend on more than the recording: nobody should keep them. */
+export const changing: ReadonlySet<string> = new Set([
+  "ps",
+  "diff",
+  "static",
+  "replay",
+  "sql",
+  "source",
 ]);
 
 export interface About {
@@ -610,6 +641,13 @@ export interface AboutColumns {
   folded: Flags;
   merged: Flags;
   lacks: Lists<LackColumns>;
+}
+
+export interface BestRows {
+  time: string;
+  p99: string;
+  peak_rss: string;
+  mean_rss: string;
 }
 
 export interface Biography {
@@ -1124,6 +1162,7 @@ export interface HeapMomentColumns {
   age: Texts;
   tint: Texts;
   resident: Texts;
+  absent: Texts;
 }
 
 export interface HeapPlaceColumns {
@@ -1560,6 +1599,7 @@ export interface PageMomentColumns {
   live_blocks: Numbers;
   pages_in_use: Numbers;
   huge_pages_in_use: Numbers;
+  pages_in_memory: Numbers;
 }
 
 export interface Peak {
@@ -1781,6 +1821,11 @@ export interface RepeatColumns {
   file: Texts;
   line: Numbers;
   module: Texts;
+}
+
+export interface Replayed {
+  replay: SavedReplay | null;
+  why: string;
 }
 
 export interface Report {
@@ -2022,6 +2067,41 @@ export interface Sandwich {
   totals: Record<string, number | null>;
   callers: NodeColumns;
   callees: NodeColumns;
+}
+
+export interface SavedReplay {
+  format_version: number;
+  pid: number;
+  started_ns: number;
+  runs: number;
+  calls: number;
+  threads: number;
+  peak_live_bytes: number;
+  verdict: string;
+  what_if: string[];
+  best: BestRows;
+  allocators: SavedReplayResultColumns;
+  times_ns: Numbers;
+  live_bytes: Numbers;
+  failures: string[];
+}
+
+export interface SavedReplayResultColumns {
+  rows: number;
+  name: Texts;
+  what_if: Flags;
+  call_ns: Numbers;
+  cpu_ns: Numbers;
+  p50_ns: Numbers;
+  p99_ns: Numbers;
+  p999_ns: Numbers;
+  max_ns: Numbers;
+  peak_rss_bytes: Numbers;
+  mean_rss_bytes: Numbers;
+  freed_rss_bytes: Numbers;
+  peak_rss_all_bytes: Numbers;
+  times_ns: Lists<Numbers>;
+  rss_bytes: Lists<Numbers>;
 }
 
 export interface Selection {
@@ -2412,6 +2492,7 @@ export interface Threads {
   frames?: FrameColumns;
   rows: RowColumns;
   freed: FreedColumns;
+  ended_ns: Numbers;
   more: number;
   calls: RowColumns;
   matrix: CrossingColumns;

@@ -1,18 +1,19 @@
 // The state of the page: the session, where the reader is, and what follows the pointer.
 import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import { Actions } from "./actions.ts";
-import type { About, Progress, Report } from "./api.ts";
+import { changing, type About, type Progress, type Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
 import { clockOf, type Clock } from "./model/clock.ts";
 import { commandOf, type QuestionName, type Values } from "./model/commands.ts";
 import type { Estimate } from "./model/estimate.ts";
 import { filtersOf, type Filters } from "./model/filters.ts";
-import { Follower, type Task } from "./model/follower.ts";
+import { Follower, realTimer, type Task } from "./model/follower.ts";
+import { Memory } from "./model/memory.ts";
 import { formatPlace, home, pageNames, parsePlace, type Place } from "./model/place.ts";
 import type { Span } from "./model/time.ts";
 import { pathOf, taskOf, type Question } from "./net/ask.ts";
 import type { Fault } from "./net/fault.ts";
-import { Client } from "./net/lanes.ts";
+import { Client, type Lane } from "./net/lanes.ts";
 import { askRuns } from "./net/questions.ts";
 import { sendFile } from "./net/send.ts";
 import { realBrowser, Session } from "./net/session.ts";
@@ -46,11 +47,13 @@ export interface Hovered {
 export class App {
   readonly session = new Session(realBrowser());
   readonly #client = new Client(this.session, (input, init) => fetch(input, init), randomName());
+  readonly #memory = new Memory((task) => this.#lasts(task));
   // The list is asked in a lane of its own: it must not be lost when the reader has already chosen.
   readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));
   readonly about = this.follower<About>("about");
   readonly report = this.follower<Report>("report");
   readonly #checks = this.#client.lane("view/filter");
+  readonly #ahead = this.#client.lane("background/ahead");
   #sent = 0; // files: each changes the list
   readonly #place = signal<Place>(parsePlace(location.search));
   /** The range while the reader drags over the timeline; undefined: nothing is dragged. */
@@ -69,6 +72,14 @@ export class App {
     const { recording } = this.#place.value;
     const runs = this.runs.shown.value?.value;
     return recording !== undefined && runs ? find(runs, recording) : undefined;
+  }
+
+  /** Whether the answer to a task stays what it is: the program has ended, and nothing but its recording is asked. */
+  #lasts({ base, key }: Task<unknown>): boolean {
+    const questions = key.split(" ").flatMap((part) => /^r\/[^/]+\/([\w-]+)/.exec(part)?.[1] ?? []);
+    if (questions.length === 0 || questions.some((name) => changing.has(name))) return false;
+    const recording = untracked(() => this.chosen)?.recording;
+    return recording?.id === base && recording.end !== "still running";
   }
 
   /** How moments are written. */
@@ -128,22 +139,44 @@ export class App {
       if (place.recording !== this.#place.value.recording) {
         this.brush.value = undefined;
         this.hovered.value = undefined;
+        this.#memory.clear(); // pages may share what answers of one recording have in common
+        this.#ahead.cancel();
       }
       this.#place.value = place;
     });
   }
 
   /**
-   * A part that asks in lanes of its own name.
+   * A part that asks in lanes of its own name. Each question is put, whether it has been answered before or not.
    * @param drags whether it follows drags; else it stays as it is meanwhile
    */
   follower<T>(name: string, drags = true): Follower<T> {
-    return new Follower<T>(this.#client.lane(`view/${name}`), drags ? this.#client.lane(`brush/${name}`) : undefined);
+    return new Follower<T>(this.#client.lane(`view/${name}`), this.#brush(name, drags));
   }
 
-  /** A part that does not depend on the selection, and whose answer may take long: others are asked first. */
+  /** The same, but it remembers answers: its tasks must do nothing but answer. */
+  remembering<T>(name: string, drags = true): Follower<T> {
+    const lane = this.#client.lane(`view/${name}`);
+    return new Follower<T>(lane, this.#brush(name, drags), realTimer, this.#memory.of(name));
+  }
+
+  /** The same for what does not depend on the selection, and whose answer may take long: others are asked first. */
   later<T>(name: string): Follower<T> {
-    return new Follower<T>(this.#client.lane(`background/${name}`));
+    return new Follower<T>(this.#client.lane(`background/${name}`), undefined, realTimer, this.#memory.of(name));
+  }
+
+  /** Asks in the background what a part will ask, which remembers: the answer is there when the reader comes. */
+  async ahead<T>(name: string, task: Task<T>): Promise<void> {
+    const known = this.#memory.of<T>(name);
+    if (!this.visible.peek() || !this.#lasts(task) || known.get(task)) return;
+    const begin = performance.now();
+    const outcome = await this.#ahead.run((ask) => task.run(ask));
+    if (!outcome || !("value" in outcome)) return; // the part will ask, and say why not
+    known.put({ value: outcome.value, task, rough: false, tookMs: performance.now() - begin });
+  }
+
+  #brush(name: string, drags: boolean): Lane | undefined {
+    return drags ? this.#client.lane(`brush/${name}`) : undefined;
   }
 
   /**
@@ -152,7 +185,10 @@ export class App {
    */
   put<T>(part: Follower<T>, task: (selected: Selected) => Task<T> | undefined): () => void {
     return effect(() => {
-      if (this.session.state.value.phase !== "open") return untracked(() => part.clear()); // a new one asks anew
+      if (this.session.state.value.phase !== "open") {
+        this.#memory.clear();
+        return untracked(() => part.clear()); // a new one asks anew
+      }
       if (!this.visible.value) return;
       const place = this.#place.value;
       const brush = this.brush.value;

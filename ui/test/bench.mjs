@@ -420,10 +420,73 @@ async function measureHidden(page) {
   add("hidden frames", frames);
 }
 
-const parts = { measureDrag, measureReleases, measureFlame, measureTable, measureMemory, measureHidden };
+/** The keys of pages, in the order of the menu. Source and Heap need more than each recording has. */
+const pages = {
+  overview: "1", flame: "2", table: "3", tree: "4", leaks: "5", generations: "7", timeline: "8", sizes: "9",
+  threads: "0", blocks: "b", events: "e", more: "g",
+};
+
+/** Has numbers, or a picture of them: what is a heading, a choice or a sign of waiting does not count. */
+const hasNumbers = () => {
+  const main = document.querySelector("main");
+  if (!main) return false;
+  const aside = "button, label, select, nav, h2, [role=status], .timeline";
+  if ([...main.querySelectorAll("canvas")].some((canvas) => !canvas.closest(".timeline"))) return true;
+  const texts = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { data, parentElement } = texts.currentNode;
+    if (/\d/.test(data) && !parentElement.closest(aside)) return true;
+  }
+  return false;
+};
+
+const idle = (page) => page.waitForFunction(
+  () => !document.querySelector("main [aria-busy=true], main .skeleton, .bottom .how.busy"),
+  undefined,
+  { timeout: 600_000 },
+);
+
+/** From the key of a page to its first numbers. */
+async function visit(page, name) {
+  await page.evaluate(() => document.activeElement?.blur());
+  await page.evaluate(`void (seen.visit = new Promise((done) => addEventListener("keydown", () => {
+    const pressed = performance.now();
+    const there = () => new URLSearchParams(location.search).get("page") ?? "overview";
+    seen.until(() => there() === "${name}" && (${hasNumbers})()).then((at) => done(at - pressed));
+  }, { capture: true, once: true })))`);
+  await page.keyboard.press(pages[name]);
+  return page.evaluate("seen.visit");
+}
+
+/** Pages that nobody has asked for; their code is there, as it is some moments after the app was opened. */
+async function measureNewPages(page) {
+  for (const name of Object.keys(pages)) {
+    if (name === "overview") continue; // where the app opens
+    add(`page new ${name}`, await visit(page, name));
+    await pause(300);
+  }
+}
+
+/** Pages that were there before, once their exact answers have come. */
+async function measureKnownPages(page) {
+  for (let round = 0; round < 6; round++) {
+    for (const name of Object.keys(pages)) {
+      const ms = await visit(page, name);
+      if (round > 0) add(`page known ${name}`, ms);
+      await idle(page);
+      await pause(300);
+    }
+  }
+}
+
+const thrice = { measureNewPages };
+const parts = {
+  measureKnownPages, measureDrag, measureReleases, measureFlame, measureTable, measureMemory, measureHidden,
+};
 try {
   if ("measureOpening".includes(part)) await measureOpening();
-  for (const [name, measure] of Object.entries(parts)) {
+  const all = [thrice, thrice, thrice, parts].flatMap((some) => Object.entries(some));
+  for (const [name, measure] of all) {
     if (!name.includes(part)) continue;
     const { address, stop } = await serve();
     const page = await newPage();

@@ -1,6 +1,6 @@
 const tables = [
   ...["runs", "unreadable", "lacks", "rows", "counts", "marks", "regions"],
-  ...["frames", "pages", "nodes", "calls", "insights", "parts", "mappings", "files", "bands", "moments"],
+  ...["frames", "pages", "nodes", "calls", "insights", "parts", "mappings", "files", "bands", "moments", "allocators"],
 ];
 /** Fields of objects that rows share. */
 const shared = ["thread"];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Progress } from "../src/api.ts";
 import { busyMs, Follower, progressMs, type Runner, type Task, type Timer } from "../src/model/follower.ts";
+import { Memory } from "../src/model/memory.ts";
 import { Fault } from "../src/net/fault.ts";
 import type { Ask, Outcome } from "../src/net/lanes.ts";
 
@@ -180,4 +181,58 @@ test("a cleared part shows nothing", async () => {
   part.clear();
   await exact.end();
   assert.deepEqual(state(), [undefined, undefined]);
+});
+
+test("what is known is there at once, and is not asked for", async () => {
+  const exact = new FakeLane();
+  const memory = new Memory(({ key }) => key !== "grows");
+  const make = () => new Follower<string>(exact, undefined, fakeTimers().timer, memory.of("part"));
+  const first = make();
+  for (const key of ["a", "grows"]) {
+    first.settle(task(key));
+    await exact.end();
+  }
+  first.clear();
+  assert.deepEqual(exact.ran, ["a", "grows"]);
+  const again = make();
+  again.settle(task("a"));
+  assert.deepEqual([again.shown.value?.value, again.shown.value?.rough], ["a", false]);
+  again.settle(task("grows"));
+  await exact.end();
+  assert.deepEqual(exact.ran, ["a", "grows", "grows"]);
+  // Another part makes something else of the answer; another recording has another one.
+  const other = new Follower<string>(exact, undefined, fakeTimers().timer, memory.of("other"));
+  other.settle(task("a"));
+  await exact.end();
+  again.settle(task("a", "s"));
+  await exact.end();
+  memory.clear();
+  make().settle(task("a"));
+  await exact.end();
+  assert.deepEqual(exact.ran, ["a", "grows", "grows", "a", "a", "a"]);
+});
+
+test("a known answer replaces the one that is being waited for", async () => {
+  const exact = new FakeLane();
+  const memory = new Memory(() => true);
+  const part = new Follower<string>(exact, undefined, fakeTimers().timer, memory.of("part"));
+  part.settle(task("a"));
+  await exact.end();
+  part.settle(task("b"));
+  part.settle(task("a"));
+  assert.deepEqual([part.shown.value?.value, part.wait.value], ["a", undefined]);
+  await exact.end();
+  assert.equal(part.shown.value?.value, "a");
+});
+
+test("of many answers, those that were needed last are kept", () => {
+  const known = new Memory(() => true).of<string>("part");
+  const put = (key: string) => known.put({ value: key, task: task(key), rough: false, tookMs: 1 });
+  put("first");
+  put("second");
+  for (let i = 0; i < 38; i++) put(`${i}`);
+  assert.equal(known.get(task("first"))?.value, "first");
+  put("one more");
+  assert.equal(known.get(task("second")), undefined);
+  assert.equal(known.get(task("first"))?.value, "first");
 });

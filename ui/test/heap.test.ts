@@ -9,22 +9,27 @@ import {
   addressOf,
   ageNumber,
   ageOf,
+  areaThen,
   areaWith,
   cellAt,
   cellBox,
   cellOf,
+  cellThen,
   cellWords,
   flameOf,
   HeapColours,
   heapIn,
   heapLayout,
   heapOf,
+  isOf,
+  lacksMemory,
   momentAt,
   momentText,
   momentWords,
   movedCell,
   partsOf,
   placeOfCell,
+  selectedCellsOf,
   stackOnly,
   tintOf,
   zoomedArea,
@@ -64,12 +69,12 @@ function heap(more: object = {}): Heap {
       {
         time_ns: 2 * seconds, events: 5, at_peak: false, live: { count: 1, bytes: 64 },
         fill: base64(4, 0, 0, 0, 0, 0, 0, 0, 0), age: base64(0, 0, 0, 0, 0, 0, 0, 0, 0),
-        tint: base64(1, 0, 0, 0, 0, 0, 0, 0, 0), resident: "",
+        tint: base64(1, 0, 0, 0, 0, 0, 0, 0, 0), resident: "", absent: "",
       },
       {
         time_ns: 6 * seconds, events: 9, at_peak: true, live: { count: 3, bytes: 70_000 },
         fill: base64(255, 128, 0, 0, 255, 51, 0, 255, 7), age: base64(255, 170, 0, 0, 0, 85, 0, 255, 1),
-        tint: base64(0, 1, 0, 0, 2, 0, 0, 1, 2), resident: "",
+        tint: base64(0, 1, 0, 0, 2, 0, 0, 1, 2), resident: "", absent: "",
       },
     ],
     ...more,
@@ -106,16 +111,39 @@ test("a cell is said in words: where, how full, how old, whose", () => {
 test("where it was recorded, a cell says what is in memory, and one without a block has a colour of its own", () => {
   const h = heap();
   const [first, peak] = h.moments;
-  const known = { ...peak!, resident: Uint8Array.of(255, 51, 255, 0, 0, 0, 0, 0, 0) };
+  const known = {
+    ...peak!,
+    resident: Uint8Array.of(255, 51, 255, 0, 0, 0, 0, 0, 0),
+    absent: Uint8Array.of(0, 127, 0, 255, 0, 205, 0, 1, 255),
+  };
   const full = (cell: number) => cellWords(h, known, cell).full;
   assert.deepEqual([0, 1, 2, 3, 4].map(full), ["full, all in memory", "50.2 % full, 20.0 % in memory",
-    "empty, all in memory", "empty, not seen in memory", "full, not seen in memory"]);
+    "empty, all in memory", "empty, not in memory", "full, not seen in memory"]);
+  assert.deepEqual([...h.used.keys()].filter((cell) => lacksMemory(known, cell)), [5, 7, 8]);
+  assert.equal(lacksMemory(first!, 0), false);
   const colours = new HeapColours(h, "occupancy", true);
   assert.equal(colours.of(0, 0, 0, 255), colours.held);
   assert.equal(colours.of(0, 0, 0, 0), colours.empty);
   assert.notEqual(colours.held, colours.empty);
   assert.equal(colours.of(9, 0, 0, 0), colours.of(9, 0, 0, 255));
   assert.equal(first!.resident.length, 0);
+});
+
+test("what selected blocks have is of one moment, in the cells of the film", () => {
+  const h = heap();
+  const answer = {
+    cells: 9, color: "occupancy", last_ns: seconds, tints: [],
+    bands: [{ kind: "heap", first_cell: 0, cells: 9, cell_pages: 1, pages: 9, threads: [],
+      runs: [{ address: "0x1000", pages: 9, cell: 0, page: 0 }] }],
+    moments: [{ time_ns: 6 * seconds, events: 9, at_peak: true, live: { count: 1, bytes: 64 },
+      fill: base64(0, 9, 0, 0, 0, 0, 0, 0, 0), age: "", tint: "", resident: "", absent: "" }],
+  };
+  const selected = selectedCellsOf(decode<HeapFilm>(columns(answer)).answer);
+  assert.deepEqual([...selected.fill], [0, 9, 0, 0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(selected.live, { bytes: 64, blocks: 1 });
+  assert.deepEqual(h.moments.map((moment) => isOf(h, moment, selected)), [false, true]);
+  assert.equal(isOf({ ...h, cells: 10 }, h.moments[1]!, selected), false);
+  assert.equal(isOf(h, h.moments[1]!, undefined), false);
 });
 
 test("a name may have whatever it likes", () => {
@@ -254,6 +282,39 @@ test("zooming keeps the cell in the picture, down to one, and back to all", () =
   assert.deepEqual(areaWith({ first: 2, cells: 3 }, 7), { first: 5, cells: 3 });
   assert.deepEqual(areaWith({ first: 2, cells: 3 }, 1), { first: 1, cells: 3 });
   assert.deepEqual(areaWith({ first: 2, cells: 3 }, 4), { first: 2, cells: 3 });
+});
+
+test("in another layout, addresses keep their place, and cells their size", () => {
+  const rows = (pages: number, cellPages: number, address: string) => {
+    const cells = Math.ceil(pages / cellPages);
+    const zeros = base64(...Array<number>(cells).fill(0));
+    return heap({
+      cells,
+      bands: [
+        { kind: "heap", first_cell: 0, cells, cell_pages: cellPages, pages, threads: [],
+          runs: [{ address, pages, cell: 0, page: 0 }] },
+      ],
+      moments: [{ time_ns: seconds, events: 1, at_peak: true, live: { count: 0, bytes: 0 }, fill: zeros, age: zeros,
+        tint: zeros, resident: "", absent: "" }],
+    });
+  };
+  const before = rows(40, 1, "0x100000");
+  const after = rows(100, 1, "0xf0000"); // 16 pages more before them
+  for (const [first, cells, cell] of [[3, 4, 4], [30, 10, 39], [0, 1, 0], [10, 20, 25]] as const) {
+    const area = areaThen(before, after, { first, cells }, cell);
+    const then = cellThen(before, after, cell)!;
+    assert.equal(addressOf(after, then), addressOf(before, cell));
+    assert.deepEqual(area, { first: first + 16, cells });
+    assert.equal(then - area.first, cell - first);
+  }
+  // Cells of four pages.
+  const coarse = rows(100, 4, "0xf0000");
+  assert.deepEqual(areaThen(before, coarse, { first: 8, cells: 16 }, 12), { first: 3, cells: 16 });
+  assert.deepEqual(areaThen(before, coarse, { first: 9, cells: 1 }, 9), { first: 6, cells: 1 });
+  assert.deepEqual(areaThen(before, after, { first: 0, cells: 40 }, 5), { first: 0, cells: 100 });
+  // What the other layout lacks is next to what it has; if there is nothing behind it, all is shown.
+  assert.deepEqual(areaThen(after, before, { first: 2, cells: 4 }, 3), { first: 0, cells: 4 });
+  assert.deepEqual(areaThen(after, before, { first: 90, cells: 4 }, 91), { first: 0, cells: 40 });
 });
 
 test("a block is drawn on each row that it reaches, and only what is in the window", () => {

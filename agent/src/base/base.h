@@ -36,6 +36,9 @@ typedef int32_t i32;
 #else
 #define HT_FRAMELESS __attribute__((optimize("omit-frame-pointer")))
 #endif
+// For static data of a page and more: it lies behind all else (tools/agent.sh has the linker sort), so that what is
+// small shares few pages. To touch a page for the first time may cost as much as ten system calls.
+#define HT_LARGE __attribute__((section(".bss.large")))
 // A compiler barrier: a signal handler of the same thread sees the stores on either side of it in program order.
 #define HT_FENCE() __asm__ volatile("" ::: "memory")
 

@@ -2,8 +2,12 @@
 //
 // environ.c: the environment and the auxiliary vector as the kernel passed them, and a few string functions.
 //
-// They are read from /proc, because the first allocation may come before libc has set environ, and the program may
-// change it later. Without /proc, environ and getauxval are used (weak: they may be missing or still empty).
+// The environment is read from /proc, because the first allocation may come before libc has set environ, and the
+// program may change it later; without /proc, environ is used. The loader knows the auxiliary vector from the
+// beginning; without getauxval, it is read from /proc, too. (Both symbols are weak.)
+
+#include <elf.h>
+#include <errno.h>
 
 #include "base/environ.h"
 #include "base/base.h"
@@ -16,32 +20,41 @@ unsigned long getauxval(unsigned long type) __attribute__((weak));
 
 #define ENVIRON_MAX (4u << 20)
 
+static char small[32768] HT_LARGE; // enough for most; a mapping would cost more than the page or two that are used
 static char *block; // NUL-terminated strings, ending with an empty one
-static u64 block_size;
+static u64 block_size, block_used;
 static u64 auxv[64];
 static u32 auxv_count;
 
 void ht_environ_init(void)
 {
-	u64 n = ht_read_file("/proc/self/auxv", auxv, sizeof(auxv) - 16);
+	u64 n = 0;
+	if (!ht_auxv(AT_PAGESZ))
+		n = ht_read_file("/proc/self/auxv", auxv, sizeof(auxv) - 16);
 	auxv_count = (u32)(n / 16);
-	for (block_size = 65536; block_size <= ENVIRON_MAX; block_size *= 8) {
-		block = ht_map(block_size);
-		if (!block)
-			return;
+	block_size = sizeof(small);
+	for (block = small; block; block = ht_map(block_size)) {
 		n = ht_read_file("/proc/self/environ", block, block_size - 2);
-		if (n < block_size - 2)
+		if (n < block_size - 2) {
+			block_used = (n + 2 + 15) & ~15ull;
 			return;
-		ht_unmap(block, block_size);
-		block = 0;
+		}
+		ht_environ_done();
+		if ((block_size *= 8) > ENVIRON_MAX)
+			return;
 	}
 }
 
 void ht_environ_done(void)
 {
-	if (block)
+	if (block && block != small)
 		ht_unmap(block, block_size);
 	block = 0;
+}
+
+void *ht_environ_room(u64 size)
+{
+	return block && block_used + size <= block_size ? block + block_used : 0;
 }
 
 static const char *value_of(const char *entry, const char *name)
@@ -108,7 +121,12 @@ u64 ht_auxv(u64 type)
 	for (u32 i = 0; i < auxv_count && auxv[2 * i]; i++)
 		if (auxv[2 * i] == type)
 			return auxv[2 * i + 1];
-	return auxv_count == 0 && getauxval ? getauxval(type) : 0;
+	if (auxv_count || !getauxval)
+		return 0;
+	int saved = errno;
+	u64 value = getauxval(type);
+	errno = saved;
+	return value;
 }
 
 u64 ht_strlen(const char *s)

@@ -18,6 +18,9 @@ int ht_environ_flag(const char *name);
 // of bytes used.
 u64 ht_environ_copy(char *out, u64 size);
 void ht_environ_done(void);
+// Returns memory that the copy of the environment leaves free: at least `size` bytes, or null. Whoever asks next gets
+// the same. Valid until ht_environ_done.
+void *ht_environ_room(u64 size);
 // Returns a value of the auxiliary vector, 0 if absent.
 u64 ht_auxv(u64 type);
 

@@ -9,11 +9,15 @@
 u64 ht_read_file(const char *path, void *out, u64 size)
 {
 	long fd = ht_sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
-	u64 have = 0;
+	u64 have = 0, wanted;
 	if (fd < 0)
 		return 0;
-	while (have < size && (n = ht_sys3(__NR_read, fd, (char *)out + have, size - have)) > 0)
-		have += (u64)n;
+	// Less than what was asked for is the end, of files and of those in /proc that are read here.
+	do {
+		wanted = size - have;
+		n = ht_sys3(__NR_read, fd, (char *)out + have, wanted);
+		have += n > 0 ? (u64)n : 0;
+	} while (n > 0 && (u64)n == wanted && have < size);
 	ht_sys1(__NR_close, fd);
 	return have;
 }

@@ -96,7 +96,7 @@ static int in_list(const char *s, i64 rank)
 static int has_agent(u64 pid)
 {
 	char path[40] = "/proc/";
-	static char line[PATH_ROOM];
+	static char line[PATH_ROOM] HT_LARGE;
 	static const char library[] = "libheaptap";
 	u32 seen = 0;
 	long fd, n;
@@ -207,7 +207,7 @@ static void warn_of_recorder_settings(void)
 
 int ht_is_chosen(void)
 {
-	static char exe[PATH_ROOM];
+	static char exe[PATH_ROOM] HT_LARGE;
 	const char *children = ht_environ_get("HEAPTAP_CHILDREN"), *pattern = ht_environ_get("HEAPTAP_EXE"),
 		   *ranks = ht_environ_get("HEAPTAP_RANKS");
 	int listed;

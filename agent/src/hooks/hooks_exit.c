@@ -16,7 +16,7 @@ static void note(int status)
 {
 	if (!ht_header || !ht_array_has(HT_SEG_PROCS, ht_process) || (u32)ht_sys0(__NR_getpid) != ht_pid)
 		return;
-	static char buffer[4096];
+	static char buffer[4096] HT_LARGE;
 	static u32 taken; // and never given back: one note is enough, and a handler may interrupt it
 	if (!__atomic_exchange_n(&taken, 1, __ATOMIC_RELAXED)) {
 		i64 resident = ht_status_number("VmHWM:", buffer, sizeof(buffer)); // in KiB

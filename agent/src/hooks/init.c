@@ -29,7 +29,7 @@
 #include "hooks/fast_hooks.h"
 #include "hooks/timed.h"
 
-struct ht_state ht_state[1];
+struct ht_state ht_state[1] HT_LARGE;
 
 static u64 free_stacks; // survives a fork; ht_state's copy does not
 

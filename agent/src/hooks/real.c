@@ -278,7 +278,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 // glibc's malloc has always kept the size in the word before the block. Verify it all the same.
 static int size_word_holds(void)
 {
-	static const u16 sizes[] = {1, 24, 25, 100, 1000, 5000};
+	static const u16 sizes[] = {1, 24, 25, 100, 1000, 1500}; // the last one is too large for the thread's cache
 	if (!ht_real.usable_size)
 		return 0;
 	for (u32 i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {

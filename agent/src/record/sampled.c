@@ -89,7 +89,7 @@ void ht_sample_after_fork(void)
 // The filter. Beside each count are the addresses that it counts, so that a deallocation of another block with the same
 // hash does not decrement it.
 
-u8 ht_filter[1 << HT_FILTER_BITS];
+u8 ht_filter[1 << HT_FILTER_BITS] HT_LARGE;
 typedef u64 held_addresses[HT_FILTER_SLOTS];
 static held_addresses *held; // one for each count; mapped when the first block is added, because exact mode needs none
 

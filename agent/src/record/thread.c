@@ -161,6 +161,7 @@ static int open_stream(struct ht_thread *t, u32 tid, u32 level, u64 sp)
 	s->tid = tid;
 	s->level = level;
 	s->counts = 0;
+	s->end = 0;
 	s->first_chunk = s->chunk = index;
 	s->pos = HT_CHUNK_HEADER;
 	__builtin_memset(s->name, 0, sizeof(s->name));
@@ -184,6 +185,8 @@ static void close_stream(struct ht_thread *t)
 	if (s == &no_stream)
 		return;
 	ht_store(&s->busy, 0);
+	if (!ht_load(&s->end))
+		ht_store(&s->end, ht_clock());
 	if (ht_load(&ht_header->recorder_state) == HT_RECORDER_NONE) {
 		struct ht_chunk *c = (struct ht_chunk *)t->chunk;
 		c->fill = (u32)(t->at - (u64)c);
@@ -310,6 +313,8 @@ static struct ht_thread *make_state(u32 tid, u32 level, u64 sp)
 		return 0;
 	}
 	ht_store_release(&t->state, STATE_LIVE);
+	if (level == 0)
+		ht_thread_note_end();
 	return t;
 }
 

@@ -50,6 +50,8 @@ struct ht_thread {
 
 extern struct ht_thread ht_no_thread;
 
+// ends.c: has the end of the calling thread noted in its stream.
+HT_COLD void ht_thread_note_end(void);
 // Begins an event in uncommon cases: a new thread, a forked child, a signal handler that interrupts the agent, the
 // agent's very first call. Returns null if the event cannot be recorded (counted).
 HT_COLD struct ht_thread *ht_thread_enter(struct ht_thread *t, u64 sp);

@@ -55,7 +55,7 @@ static int limit(long fd, int option, u64 deadline)
 
 static long reach(const char *run, u64 deadline)
 {
-	static char folder[4096];
+	static char folder[4096] HT_LARGE;
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct ucred peer = {0, (uid_t)-1, 0};
 	socklen_t size = sizeof(peer);

@@ -28,13 +28,19 @@
 #include "spool/sum.h"
 
 #define PATH_MAX_HERE 4096
+#define CMDLINE_MAX 32768
+#define HOST_MAX 66
 
 struct ht_header *ht_header;
 struct ht_array ht_arrays[HT_SEG_TYPES];
 
-#define meta_base (ht_arrays[HT_SEG_META].base)
-static char spool_path[PATH_MAX_HERE];
-static char spill_folder[PATH_MAX_HERE];
+// The beginning of each array is mapped twice: near, side by side, and far from each other, where there is room to
+// grow. A short process touches the near mappings only, which need one page of page tables instead of a dozen.
+static u8 *near[HT_SEG_TYPES], *far[HT_SEG_TYPES];
+static u64 near_length;
+
+static char spool_path[PATH_MAX_HERE] HT_LARGE;
+static char spill_folder[PATH_MAX_HERE] HT_LARGE;
 static char spill_name[256];
 static u64 spill_folder_device, spill_folder_inode;
 
@@ -204,7 +210,8 @@ static u64 filled; // bytes of the chunks that are populated already, see ht_spo
 int ht_provide(u8 *at, u64 length)
 {
 	long r;
-	if (ht_unlikely(ht_load(&filled)) && (u64)(at - ht_load_acquire(&ht_chunks)) < ht_load(&filled))
+	if (ht_unlikely(ht_load(&filled)) && ((u64)(at - ht_load_acquire(&ht_chunks)) < ht_load(&filled) ||
+					      (u64)(at - near[HT_SEG_CHUNKS]) < arrays[HT_SEG_CHUNKS].first))
 		return 0;
 	do
 		r = ht_sys3(__NR_madvise, at, length, POPULATE);
@@ -255,20 +262,23 @@ static int find_allowance(void)
 }
 
 // Whether the array's mapping is this long already, because another thread was faster. The test distinguishes our own
-// mapping from one that happens to follow it: an mremap from this length to one that reaches over META fails with
-// EFAULT if the mapping is shorter than this length, and with ENOMEM (EAGAIN if memory is locked) if it is not.
+// mapping from one that happens to follow it: an mremap from this length to one that reaches over META's far mapping
+// fails with EFAULT if the mapping is shorter than this length, and with ENOMEM (EAGAIN if memory is locked) if it is
+// not.
 static int is_long(u8 *base, u64 length)
 {
-	long r = ht_sys4(__NR_mremap, base, length, (u64)(meta_base - base) + arrays[HT_SEG_META].first, 0);
+	long r = ht_sys4(__NR_mremap, base, length, (u64)(far[HT_SEG_META] - base) + arrays[HT_SEG_META].first, 0);
 	return r == -12 || r == -11;
 }
 
 // Extends the mapping of an array as it was read: in place, or, if something follows it there, by a second mapping of
 // the same pages. The old mapping then stays, because other threads may be using it. Returns the address, null if that
 // cannot be had. The caller publishes it, or gives it back.
-static u8 *lengthen(u8 *base, u64 length, u64 longer)
+static u8 *lengthen(int type, u8 *base, u64 length, u64 longer)
 {
-	if (base < meta_base) {
+	if (base == near[type] && far[type])
+		base = far[type];
+	if (base < far[HT_SEG_META]) {
 		long r = ht_sys4(__NR_mremap, base, length, longer, 0);
 		if (r == (long)base)
 			__atomic_fetch_add(&taken, longer - length, __ATOMIC_RELAXED);
@@ -283,8 +293,11 @@ static u8 *lengthen(u8 *base, u64 length, u64 longer)
 	return (u8 *)r;
 }
 
-static void give_back(u8 *base, u64 length)
+// What lengthen has returned, if it is a mapping that nobody else has.
+static void give_back(int type, u8 *base, struct ht_array old, u64 length)
 {
+	if (!base || base == old.base || base == far[type])
+		return;
 	ht_sys2(__NR_munmap, base, length);
 	__atomic_fetch_sub(&taken, length, __ATOMIC_RELAXED);
 }
@@ -299,12 +312,12 @@ static struct ht_array read_array(struct ht_array *a)
 
 // Changes an array from `old` to `new`, unless another thread has changed it since; `length` is that of the mapping at
 // new's base. A thread that was slow must not put back a mapping that is shorter than what others use.
-static int publish(struct ht_array *a, struct ht_array old, struct ht_array new, u64 length)
+static int publish(int type, struct ht_array old, struct ht_array new, u64 length)
 {
-	if (ht_swap_two(a, &old, &new))
+	struct ht_array before = old;
+	if (ht_swap_two(&ht_arrays[type], &old, &new))
 		return 1;
-	if (new.base != old.base)
-		give_back(new.base, length);
+	give_back(type, new.base, before, length);
 	return 0;
 }
 
@@ -331,17 +344,16 @@ int ht_array_reach(int type, u64 index)
 		// The first segment is mapped from the start. Chunks get their pages one by one, see chunks.c.
 		u64 ahead = now.pages * 4096ull, there = ahead > length ? ahead : length;
 		if (length && longer > there)
-			next.base = has_space(longer - there) ? lengthen(now.base, there, longer) : 0;
+			next.base = has_space(longer - there) ? lengthen(type, now.base, there, longer) : 0;
 		if (!next.base || (type != HT_SEG_CHUNKS && ht_provide(next.base + length, longer - length) < 0)) {
-			if (next.base && next.base != now.base)
-				give_back(next.base, longer);
+			give_back(type, next.base, now, longer);
 			ht_store(&refused[type], ht_clock());
 			return -1;
 		}
 		u32 n = segment_of(type, length);
 		ht_store_release(&ht_header->segments[type][n], array_place[type] + (n ? a->first << (n - 1) : 0));
 		next.mapped = (u32)(longer / a->element);
-		publish(array, now, next, longer);
+		publish(type, now, next, longer);
 	}
 }
 
@@ -365,9 +377,9 @@ void ht_spool_open_ahead(int some)
 				have = now.pages * 4096ull;
 			if (!have || size <= have || !has_space(size - have))
 				break;
-			next.base = lengthen(now.base, have, size);
+			next.base = lengthen(type, now.base, have, size);
 			next.pages = (u32)(size / 4096);
-			if (!next.base || publish(&ht_arrays[type], now, next, size))
+			if (!next.base || publish(type, now, next, size))
 				break;
 		}
 	}
@@ -569,36 +581,65 @@ static void complain(const char *what)
 	ht_sys3(__NR_write, 2, text, ht_strlen(text));
 }
 
-static u8 *map_file(u8 *where, u64 length, long fd, u64 place)
+static u8 *map_file(u8 *where, u64 length, long fd, u64 place, int flags)
 {
-	long p = ht_sys6(__NR_mmap, where, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, place);
+	long p = ht_sys6(__NR_mmap, where, length, PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, place);
 	if (p < 0 && p > -4096)
 		return 0;
-	ht_sys3(__NR_madvise, p, length, MADV_DONTDUMP);
-	taken += length;
+	taken += flags ? 0 : length;
 	return (u8 *)p;
 }
 
-// Arrays are mapped far from where the kernel places the target's mappings, and far enough from each other, so that
-// each can grow in place. META, which never grows, lies above all others, see is_long. If the kernel does not grant an
-// address, the array needs a second mapping later.
+// Maps the header and the beginnings of the arrays, one after the other.
+static int map_near(long fd)
+{
+	u64 at = HT_HEADER_SIZE;
+	near_length = HT_HEADER_SIZE;
+	for (int type = 1; type < HT_SEG_TYPES; type++)
+		near_length += arrays[type].first;
+	u8 *start = map_file(0, near_length, fd, 0, 0);
+	if (!start)
+		return -1;
+	ht_header = (struct ht_header *)start;
+	for (int type = 1; type < HT_SEG_TYPES; at += arrays[type++].first) {
+		near[type] = ht_arrays[type].base = start + at;
+		if (at != array_place[type] &&
+		    !map_file(start + at, arrays[type].first, fd, array_place[type], MAP_FIXED))
+			return -1;
+	}
+	ht_sys3(__NR_madvise, start, near_length, MADV_DONTDUMP);
+	return 0;
+}
+
+// Whether an array is likely to grow often; one that does all the same gets a new place each time. META never grows,
+// but lies above all others, see is_long.
+static int grows(int type)
+{
+	return type != HT_SEG_PROCS && type != HT_SEG_NAMES && (type != HT_SEG_COUNTS || counts_wanted);
+}
+
+// For when they grow, arrays are mapped far from where the kernel places the target's mappings, and far enough from
+// each other. If the kernel does not grant an address, the array needs one more mapping later.
 #define DISTANCE (256ull << 30)
 
 static int map_arrays(long fd)
 {
-	ht_header = (struct ht_header *)map_file(0, HT_HEADER_SIZE, fd, 0);
-	if (!ht_header)
+	u64 place = HT_HEADER_SIZE;
+	for (int type = 1; type < HT_SEG_TYPES; place += most(type++))
+		array_place[type] = place;
+	if (map_near(fd) < 0)
 		return -1;
-	u64 near = (u64)ht_header & ~((1ull << 30) - 1);
-	u64 at = near > 2 * DISTANCE ? near - DISTANCE : near + DISTANCE, place = HT_HEADER_SIZE;
+	u64 here = (u64)ht_header & ~((1ull << 30) - 1);
+	u64 at = here > 2 * DISTANCE ? here - DISTANCE : here + DISTANCE;
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		if (type != HT_SEG_META)
 			at -= (most(type) + (4ull << 20)) & ~((2ull << 20) - 1);
-		ht_arrays[type].base = map_file((u8 *)at, arrays[type].first, fd, place);
-		if (!ht_arrays[type].base)
+		if (!grows(type))
+			continue;
+		far[type] = map_file((u8 *)at, arrays[type].first, fd, array_place[type], 0);
+		if (!far[type])
 			return -1;
-		array_place[type] = place;
-		place += most(type);
+		ht_sys3(__NR_madvise, far[type], arrays[type].first, MADV_DONTDUMP);
 	}
 	return ht_provide((u8 *)ht_header, HT_HEADER_SIZE);
 }
@@ -607,13 +648,14 @@ static void unmap_arrays(void)
 {
 	for (int type = 1; type < HT_SEG_TYPES; type++) {
 		struct ht_array *a = &ht_arrays[type];
-		u64 length = a->mapped * arrays[type].element;
-		if (a->base)
-			ht_sys2(__NR_munmap, a->base, length ? length : arrays[type].first);
+		u64 length = a->base == near[type] ? 0 : a->mapped * arrays[type].element;
+		if (far[type])
+			ht_sys2(__NR_munmap, far[type], length > arrays[type].first ? length : arrays[type].first);
+		far[type] = 0;
 		*a = (struct ht_array){0};
 	}
 	if (ht_header)
-		ht_sys2(__NR_munmap, ht_header, HT_HEADER_SIZE);
+		ht_sys2(__NR_munmap, ht_header, near_length);
 	ht_header = 0;
 	taken = 0;
 }
@@ -650,13 +692,13 @@ static long read_cmdline(char *out, u64 size)
 	return n;
 }
 
-// Most processes need one page for it.
-static int write_meta(const char *exe)
+// Most processes need one page for it. `text` begins with the executable's name and has room for what follows that in
+// the segment.
+static int write_meta(char *text)
 {
-	static char cmdline[32768], cwd[4096];
 	const u64 most = arrays[HT_SEG_META].first;
-	struct ht_meta *meta = (struct ht_meta *)meta_base, sizes = {0};
-	char *out = (char *)(meta + 1);
+	struct ht_meta *meta = (struct ht_meta *)ht_arrays[HT_SEG_META].base, sizes = {0};
+	char *end = text;
 	struct {
 		char field[6][65];
 	} uts;
@@ -664,28 +706,23 @@ static int write_meta(const char *exe)
 
 	if (ht_sys1(__NR_uname, &uts) < 0)
 		uts.field[1][0] = 0;
-	sizes.exe_size = (u32)ht_strlen(exe) + 1;
-	sizes.cmdline_size = (u32)read_cmdline(cmdline, sizeof(cmdline));
-	long n = ht_sys2(__NR_getcwd, cwd, sizeof(cwd));
-	sizes.cwd_size = n > 0 ? (u32)n : 1;
-	sizes.host_size = (u32)ht_strlen(uts.field[1]) + 1;
-	used = sizeof(*meta) + sizes.exe_size + sizes.cmdline_size + sizes.cwd_size + sizes.host_size;
+	end += sizes.exe_size = (u32)ht_strlen(text) + 1;
+	end += sizes.cmdline_size = (u32)read_cmdline(end, CMDLINE_MAX);
+	*end = 0;
+	long n = ht_sys2(__NR_getcwd, end, PATH_MAX_HERE);
+	end += sizes.cwd_size = n > 0 ? (u32)n : 1;
+	*end = 0;
+	end += sizes.host_size = (u32)ht_append(end, sizeof(uts.field[1]), uts.field[1]) + 1;
+	used = sizeof(*meta) + (u64)(end - text);
 	sizes.env_size = (u32)ht_environ_copy(0, most - used);
 	while (length < used + sizes.env_size)
 		length *= 2;
-	if (ht_provide(meta_base, length) < 0)
+	if (ht_provide((u8 *)meta, length) < 0)
 		return -1;
 	ht_header->segment_first[HT_SEG_META] = length;
 	ht_store_release(&ht_header->segments[HT_SEG_META][0], array_place[HT_SEG_META]);
-	__builtin_memcpy(out, exe, sizes.exe_size);
-	out += sizes.exe_size;
-	__builtin_memcpy(out, cmdline, sizes.cmdline_size);
-	out += sizes.cmdline_size;
-	__builtin_memcpy(out, cwd, sizes.cwd_size);
-	out += sizes.cwd_size;
-	__builtin_memcpy(out, uts.field[1], sizes.host_size);
-	out += sizes.host_size;
-	ht_environ_copy(out, most - used);
+	__builtin_memcpy(meta + 1, text, (u64)(end - text));
+	ht_environ_copy((char *)(meta + 1) + (end - text), most - used);
 	*meta = sizes;
 	meta->sum = (u32)ht_sum(meta + 1, length - sizeof(*meta), ht_sum(meta, 16, meta->env_size)) | 1;
 	return 0;
@@ -737,10 +774,10 @@ int ht_spool_init(void)
 {
 	static const u8 first_types[] = {HT_SEG_PROCS, HT_SEG_STREAMS, HT_SEG_CHUNKS,
 					 HT_SEG_PCS,   HT_SEG_NODES,   HT_SEG_MODULES};
-	static char exe[PATH_MAX_HERE];
+	static char exe[2 * PATH_MAX_HERE + CMDLINE_MAX + HOST_MAX] HT_LARGE;
 	const char *run = ht_environ_get("HEAPTAP_RUN"), *folder = ht_environ_get("HEAPTAP_DIR");
 	u64 pid = (u64)ht_sys0(__NR_getpid);
-	long n = ht_sys4(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", exe, sizeof(exe) - 1);
+	long n = ht_sys4(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", exe, PATH_MAX_HERE - 1);
 	exe[n > 0 ? n : 0] = 0;
 
 	long fd = run ? create_in_run(run, pid) : create_alone(folder ? folder : ".", *exe ? exe : "program", pid);

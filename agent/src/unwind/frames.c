@@ -19,7 +19,7 @@ static struct section {
 	u64 begin; // 0: free; 1: being filled
 	u64 end;
 	u64 code, code_end;
-} sections[SECTIONS];
+} sections[SECTIONS] HT_LARGE;
 static u32 used; // number of entries that were ever used
 
 // Drops the rules that were guessed for code that is known now, or derived for code that is gone.

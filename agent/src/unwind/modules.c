@@ -28,6 +28,7 @@
 #include "unwind/rules.h"
 
 #define SLOTS 65536
+#define FEW 128 // more than most programs need; the others are mapped with the first of them
 #define BUILD_ID_MAX 64
 
 enum { FREE = 0, CLAIMED = 1, LIVE = 2 };
@@ -55,7 +56,8 @@ const char *gnu_get_libc_version(void) __attribute__((weak));
 void *__tls_get_addr(void *) __attribute__((weak));
 
 u64 ht_loader_low, ht_loader_size;
-static struct ht_loaded *table;
+static struct ht_loaded few[FEW] HT_LARGE;
+static struct ht_loaded *more; // from FEW on
 static u32 slots; // slots that were ever used
 static u32 transient; // number of live modules that may be unloaded
 
@@ -249,13 +251,30 @@ void ht_module_apart(u32 why, const char *path)
 // ---------------------------------------------------------------------------------------------------------------------
 // The table
 
+// Returns a slot; null if there is no memory.
+static struct ht_loaded *slot(u32 i)
+{
+	const u64 size = (SLOTS - FEW) * sizeof(*more);
+	struct ht_loaded *m = ht_load_acquire(&more), *none = 0;
+	if (i < FEW)
+		return &few[i];
+	if (ht_unlikely(!m)) {
+		m = ht_map(size);
+		if (m && !__atomic_compare_exchange_n(&more, &none, m, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			ht_unmap(m, size);
+			m = none;
+		}
+	}
+	return m ? &m[i - FEW] : 0;
+}
+
 // Returns the module that contains pc. If a link_map is given, the module must have it, unless it was loaded at the
 // start.
 static struct ht_loaded *find(u64 pc, const void *link)
 {
 	u32 n = ht_load_acquire(&slots);
 	for (u32 i = 0; i < n; i++) {
-		struct ht_loaded *l = &table[i];
+		struct ht_loaded *l = slot(i);
 		if (ht_load_acquire(&l->state) == LIVE && pc - l->start < l->end - l->start &&
 		    (!link || l->permanent || l->link == link))
 			return l;
@@ -266,13 +285,15 @@ static struct ht_loaded *find(u64 pc, const void *link)
 static struct ht_loaded *claim(void)
 {
 	for (u32 i = 0; i < SLOTS; i++) {
+		struct ht_loaded *l = slot(i);
 		u32 from = FREE, n = ht_load(&slots);
-		if (!__atomic_compare_exchange_n(&table[i].state, &from, CLAIMED, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_RELAXED))
+		if (!l)
+			return 0;
+		if (!__atomic_compare_exchange_n(&l->state, &from, CLAIMED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		while (n <= i && !__atomic_compare_exchange_n(&slots, &n, i + 1, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			;
-		return &table[i];
+		return l;
 	}
 	return 0;
 }
@@ -408,15 +429,18 @@ static int at_start(struct phdr_info *info, size_t size, void *data)
 
 int ht_modules_init(void)
 {
-	struct start s = {ht_auxv(33 /* AT_SYSINFO_EHDR */), 0, 0, ht_map(HT_MODULE_WORK)};
-	table = ht_map(SLOTS * sizeof(*table));
-	if (!table || !s.buffer)
+	char *mapped = 0;
+	struct start s = {ht_auxv(33 /* AT_SYSINFO_EHDR */), 0, 0, ht_environ_room(HT_MODULE_WORK)};
+	if (!s.buffer)
+		s.buffer = mapped = ht_map(HT_MODULE_WORK);
+	if (!s.buffer)
 		return -1;
 	// A function of the loader. Outside of glibc, the loader is libc and unloads nothing.
 	if (gnu_get_libc_version && __tls_get_addr)
 		s.loader_pc = (u64)__tls_get_addr;
 	dl_iterate_phdr(at_start, &s);
-	ht_unmap(s.buffer, HT_MODULE_WORK);
+	if (mapped)
+		ht_unmap(mapped, HT_MODULE_WORK);
 	return 0;
 }
 
@@ -440,7 +464,7 @@ void ht_modules_check(void)
 	if (ht_likely(!ht_load(&transient)))
 		return;
 	for (u32 i = 0; i < n; i++) {
-		struct ht_loaded *l = &table[i];
+		struct ht_loaded *l = slot(i);
 		u32 from = LIVE;
 		if (ht_load_acquire(&l->state) != LIVE || l->permanent || is_still_there(l))
 			continue;

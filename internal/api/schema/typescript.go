@@ -73,6 +73,14 @@ export interface Answers {
 		fmt.Fprintf(&b, "  %q,\n", name)
 	}
 	b.WriteString("]);\n")
+	b.WriteString("\n/** Questions whose answers depend on more than the recording: nobody should keep them. */\n")
+	b.WriteString("export const changing: ReadonlySet<string> = new Set([\n")
+	for i := range api.Questions {
+		if q := &api.Questions[i]; q.Changing {
+			fmt.Fprintf(&b, "  %q,\n", q.Name)
+		}
+	}
+	b.WriteString("]);\n")
 	for _, name := range sorted(w.types) {
 		fmt.Fprintf(&b, "\nexport interface %s {\n%s}\n", name, w.types[name])
 	}

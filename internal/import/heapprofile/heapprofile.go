@@ -17,20 +17,20 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/import/lines"
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/merge"
 )
 
 var (
-	gperftoolsHead = regexp.MustCompile(
+	gperftoolsHead = lazy.Regexp(
 		`^heap profile: *(\d+): *(\d+) *\[ *(\d+): *(\d+) *\] *@ *(heap[a-z0-9_]*|growthz?)(?:/(\d*))?$`)
-	jemallocHead = regexp.MustCompile(`^heap_v2/(\d+)$`)
+	jemallocHead = lazy.Regexp(`^heap_v2/(\d+)$`)
 )
 
 // IsGperftools reports whether a file with this beginning is gperftools'.
@@ -81,11 +81,11 @@ func Read(in io.Reader, names Names) (*merge.Imported, error) {
 }
 
 func (r *reader) head(text string) error {
-	if m := jemallocHead.FindStringSubmatch(text); m != nil {
+	if m := jemallocHead().FindStringSubmatch(text); m != nil {
 		r.t, r.line = merge.NewImported("jemalloc"), r.jemalloc
 		return r.sampled(m[1], 1)
 	}
-	m := gperftoolsHead.FindStringSubmatch(text)
+	m := gperftoolsHead().FindStringSubmatch(text)
 	if m == nil {
 		return fmt.Errorf("%.80q: expected the header of a heap profile", text)
 	}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/heaptap/heaptap/internal/elfx"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/merge"
 	"github.com/heaptap/heaptap/internal/symbolize"
 )
@@ -86,11 +86,11 @@ func (m *maps) add(v mapping) error {
 }
 
 // briefMapping is a line of a memory map: addresses, then the file's name, its offset and its build id.
-var briefMapping = regexp.MustCompile(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?` +
+var briefMapping = lazy.Regexp(`^ *(?:0x)?([0-9a-fA-F]+)-(?:0x)?([0-9a-fA-F]+):? +(?:[-rwxps]{3,4} +)?` +
 	`(\S+)(?: +\(@([0-9a-fA-F]+)\))?(?: +[0-9a-fA-F]*)?$`)
 
 // setName matches the name of a variable in a memory map.
-var setName = regexp.MustCompile(`^\w{1,32}$`)
+var setName = lazy.Regexp(`^\w{1,32}$`)
 
 // The most variables of a memory map, the longest value, and the most variables in a file's name: values must not make
 // a forged map much larger.
@@ -103,10 +103,10 @@ const (
 // briefLine takes a line of a memory map, which may also be one of /proc/PID/maps. A line NAME=VALUE gives the variable
 // $NAME a value in the lines that follow. Other lines are ignored.
 func (m *maps) briefLine(text string) error {
-	b := briefMapping.FindStringSubmatch(text)
+	b := briefMapping().FindStringSubmatch(text)
 	if b == nil {
 		text = strings.TrimSpace(text)
-		if name, value, ok := strings.Cut(text, "="); ok && setName.MatchString(name) && len(m.set) < 2*maxSet &&
+		if name, value, ok := strings.Cut(text, "="); ok && setName().MatchString(name) && len(m.set) < 2*maxSet &&
 			len(value) <= maxValue {
 			m.set = append(m.set, "$"+name, value)
 			m.replace = strings.NewReplacer(m.set...)
@@ -196,7 +196,7 @@ type place struct {
 }
 
 // allocator matches functions and files of the allocator, which are at the leaves of these tools' call stacks.
-var allocator = regexp.MustCompile(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|` +
+var allocator = lazy.Regexp(`^(je_|prof_|imalloc|ialloc|tc_|do_malloc|tcmalloc::|MallocHook|` +
 	`(malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc)$|` +
 	`operator new)|/lib(jemalloc|tcmalloc)[^/]*\.so[^/]*$`)
 
@@ -237,10 +237,10 @@ func (m *maps) places(t *merge.Imported, addresses []uint64, known map[uint64][]
 		if k := moduleOf(modules, a); k >= 0 {
 			mod := &modules[k]
 			number, at = t.Module(mod.Path, nil, mod.Start-mod.Bias), a-mod.Bias
-			p.allocator = allocator.MatchString(mod.Path)
+			p.allocator = allocator().MatchString(mod.Path)
 		}
 		for _, f := range frames[i] {
-			p.allocator = p.allocator || allocator.MatchString(f.Function)
+			p.allocator = p.allocator || allocator().MatchString(f.Function)
 		}
 		p.id = t.PC(number, at, false, frames[i])
 		out[n] = p

@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/heaptap/heaptap/internal/lazy"
 )
 
 // Schemes says which schemes an address may have: those of HTTP (http, https), those of gRPC (grpc, which is meant
@@ -50,12 +51,12 @@ func ParseAddress(text string, schemes Schemes) (u *url.URL, grpc bool, err erro
 	return u, grpc, nil
 }
 
-var headerText = regexp.MustCompile(`^[0-9A-Za-z_-]+=[^\x00-\x1f\x7f]*$`)
+var headerText = lazy.Regexp(`^[0-9A-Za-z_-]+=[^\x00-\x1f\x7f]*$`)
 
 // ParseHeader reads NAME=VALUE. The error does not quote the value, which may be a secret.
 func ParseHeader(text string) (name, value string, err error) {
 	name, value, _ = strings.Cut(text, "=")
-	if !headerText.MatchString(text) {
+	if !headerText().MatchString(text) {
 		return "", "", fmt.Errorf("%q: write NAME=VALUE, as in X-Scope-OrgID=team", name)
 	}
 	return name, value, nil

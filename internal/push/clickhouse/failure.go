@@ -3,9 +3,9 @@ package clickhouse
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 
+	"github.com/heaptap/heaptap/internal/lazy"
 	"github.com/heaptap/heaptap/internal/push/call"
 )
 
@@ -52,8 +52,8 @@ func (f *Failure) Retryable() bool {
 // Servers' error texts, old and new: "Code: 60, e.displayText() = DB::Exception: Table ..., e.what() = DB::Exception"
 // and "Code: 60. DB::Exception: Table .... (UNKNOWN_TABLE) (version 24.3.1)".
 var (
-	failureHead = regexp.MustCompile(`Code: (\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?`)
-	failureTail = regexp.MustCompile(`(?:, e\.what\(\) = .*| \(version [^)]*\).*)$`)
+	failureHead = lazy.Regexp(`Code: (\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?`)
+	failureTail = lazy.Regexp(`(?:, e\.what\(\) = .*| \(version [^)]*\).*)$`)
 )
 
 // parseFailure turns a call's error that has a server's error text into a *Failure. It returns other errors as they
@@ -63,12 +63,12 @@ func parseFailure(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	m := failureHead.FindStringSubmatchIndex(e.Text)
+	m := failureHead().FindStringSubmatchIndex(e.Text)
 	if m == nil {
 		return err
 	}
 	code, _ := strconv.Atoi(e.Text[m[2]:m[3]])
-	return &Failure{e.Server, code, failureTail.ReplaceAllString(e.Text[m[1]:], "")}
+	return &Failure{e.Server, code, failureTail().ReplaceAllString(e.Text[m[1]:], "")}
 }
 
 func isFailure(err error, code int) bool {

@@ -52,16 +52,6 @@ func opened(t *testing.T) (*spooltest.Agent, *spool.Spool) {
 	return a, s
 }
 
-// until waits for a condition, for a long time.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no %s", what)
-		}
-	}
-}
-
 // TestRings wakes a drain that would sleep for long, as goroutines do, and as agents of one and of several spools do.
 func TestRings(t *testing.T) {
 	for _, n := range []int{0, 1, 3} {
@@ -75,15 +65,15 @@ func TestRings(t *testing.T) {
 		for range 100 {
 			before := woken.Load()
 			a.Ring()
-			until(t, "ring", func() bool { return woken.Load() > before })
+			spooltest.Until(t, "ring", func() bool { return woken.Load() > before })
 		}
 		for i, g := range agents {
 			for range 20 {
-				until(t, "sleep", func() bool { return atomic.LoadUint32(&g.Header.RecorderSleeps) == 1 })
+				spooltest.Until(t, "sleep", func() bool { return atomic.LoadUint32(&g.Header.RecorderSleeps) == 1 })
 				before := woken.Load()
 				atomic.StoreUint32(&g.Header.RecorderSleeps, 0)
 				spools[i].Ring()
-				until(t, "ring of an agent", func() bool { return woken.Load() > before })
+				spooltest.Until(t, "ring of an agent", func() bool { return woken.Load() > before })
 			}
 		}
 	}

@@ -18,6 +18,7 @@ type Stream struct {
 	Index      uint32 // number within its process, for the ledger
 	Thread     uint32 // index in the recording
 	Known      bool   // Thread is valid
+	End        uint64 // timestamp of the thread's end; 0: not known
 
 	pieces []journal.Piece
 	head   int // first of them

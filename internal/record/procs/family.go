@@ -3,14 +3,15 @@ package procs
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
+	"github.com/heaptap/heaptap/internal/clock"
 	"golang.org/x/sys/unix"
 )
 
@@ -93,16 +94,17 @@ func (f *Family) Follow(stop <-chan struct{}) {
 	if fd < 0 {
 		return
 	}
-	for over := false; !over; {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, _ := unix.Poll(fds, 2000)
-		if n > 0 { // where others fork all the time, not for each of them: the buffer holds thousands
+	for over, forks := false, false; !over; {
+		if !forks { // else there will be more: a system call that waits costs more than a sleep
+			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			n, _ := unix.Poll(fds, 2000)
+			forks = n > 0
+		}
+		if forks { // where others fork all the time, not for each of them: the buffer holds thousands
 			time.Sleep(100 * time.Millisecond)
 		}
 		f.mu.Lock()
-		if n > 0 {
-			f.catchUp()
-		}
+		forks = forks && f.catchUp()
 		select {
 		case <-stop:
 			_ = unix.Close(fd)
@@ -114,27 +116,34 @@ func (f *Family) Follow(stop <-chan struct{}) {
 	}
 }
 
-// catchUp reads all that the kernel has reported.
-func (f *Family) catchUp() {
+// catchUp reads all that the kernel has reported. It is false if that is nothing.
+func (f *Family) catchUp() (any bool) {
 	var b [4096]byte
 	for f.forks >= 0 {
-		n, from, err := unix.Recvfrom(f.forks, b[:], unix.MSG_DONTWAIT)
-		switch {
-		case errors.Is(err, unix.EINTR):
+		var from unix.RawSockaddrNetlink
+		size := uint32(unsafe.Sizeof(from))
+		// It does not wait, so Go's scheduler need not know of it.
+		n, _, err := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(f.forks), uintptr(unsafe.Pointer(&b)),
+			uintptr(len(b)), unix.MSG_DONTWAIT, uintptr(unsafe.Pointer(&from)), uintptr(unsafe.Pointer(&size)))
+		switch err {
+		case 0:
+			any = true
+		case unix.EINTR:
 			continue
-		case errors.Is(err, unix.ENOBUFS):
+		case unix.ENOBUFS:
 			f.overrun()
 			continue
-		case err != nil:
-			return
+		default:
+			return any
 		}
-		if k, ok := from.(*unix.SockaddrNetlink); !ok || k.Pid != 0 {
+		if size != uint32(unsafe.Sizeof(from)) || from.Family != unix.AF_NETLINK || from.Pid != 0 {
 			continue // not the kernel
 		}
 		if parent, child, at, ok := forkIn(b[:n]); ok {
 			f.forked(parent, child, at)
 		}
 	}
+	return any
 }
 
 // forked notes that a process has forked another one, at a time since the machine was started.
@@ -257,10 +266,9 @@ func forkIn(b []byte) (parent, child int, at time.Duration, ok bool) {
 		return 0, 0, 0, false
 	}
 	// The event's time does not count while the machine is suspended; that of /proc does.
-	var boot, mono unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot)
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono)
-	at = time.Duration(le.Uint64(e[8:])) + time.Duration(boot.Nano()-mono.Nano())
+	var boot unix.Timespec
+	_, _, _ = unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&boot)), 0)
+	at = time.Duration(le.Uint64(e[8:])) + time.Duration(boot.Nano()-int64(clock.Monotonic()))
 	thread, process := le.Uint32(e[24:]), le.Uint32(e[28:])
 	return int(le.Uint32(e[20:])), int(process), at, thread == process
 }

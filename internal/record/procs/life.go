@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -166,6 +167,10 @@ func readable(fd int) bool {
 
 // Random returns the address of a process's random bytes, which differs between images.
 func Random(pid int) (uint64, bool) {
+	var buf [1024]byte
+	if random, ok := RandomIn(ReadNow("/proc/"+strconv.Itoa(pid)+"/auxv", buf[:])); ok {
+		return random, true
+	}
 	b, err := readProc(pid, "auxv")
 	if err != nil {
 		return 0, false

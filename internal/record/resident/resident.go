@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"sort"
@@ -135,16 +136,31 @@ func (s *Set) lend(ranges []tally.Range, blocks iter.Seq[event.Block]) {
 		}
 	}
 	var last tally.Range
+	more := len(ranges)
 	for b := range blocks {
-		if last.Start <= b.Addr && b.Addr < last.End {
+		end := endOf(&b)
+		if last.Start <= b.Addr && end <= last.End {
 			continue
 		}
 		i := sort.Search(len(ranges), func(i int) bool { return ranges[i].End > b.Addr })
-		if i < len(ranges) && ranges[i].Start <= b.Addr {
-			last = ranges[i]
+		for k := i; k < len(ranges) && ranges[k].Start < end && (k == i || more > 0); k++ {
+			if k > i {
+				more--
+			} else if ranges[k].Start > b.Addr {
+				break
+			}
+			last = ranges[k]
 			s.lent[mapping{last.Start, last.Stack}] = true
 		}
 	}
+}
+
+// endOf returns the first address after a block.
+func endOf(b *event.Block) uint64 {
+	if end := b.Addr + max(b.Size, 1); end > b.Addr {
+		return end
+	}
+	return math.MaxUint64
 }
 
 // mappings takes what the program has mapped itself out of the areas.
@@ -224,10 +240,13 @@ func (d *division) stackTops() {
 	}
 }
 
-// blocks returns how much of the live blocks is in memory, and notes the areas that they lie in.
+// blocks returns how much of the live blocks is in memory, and notes the areas that they lie in. A block may lie in
+// several: the kernel divides a mapping where a part of it was given other attributes.
 func (d *division) blocks() (live uint64) {
-	const page = 4096
 	i := 0
+	// Blocks that do not overlap cross no more ends of areas than there are. Only if what the process reports
+	// contradicts itself do some blocks count by their first area.
+	more := len(d.areas)
 	for b := range d.known.Blocks {
 		if i >= len(d.areas) || b.Addr < d.areas[i].Start || b.Addr >= d.areas[i].End {
 			var ok bool
@@ -235,18 +254,33 @@ func (d *division) blocks() (live uint64) {
 				continue
 			}
 		}
-		a := &d.areas[i]
-		if d.rest[i].size == 0 {
-			continue // it lies in what the program mapped itself
-		}
-		d.allocator[i] = true
-		if b.Size < page || a.Resident >= a.Size() {
-			live += b.Size
-		} else {
-			live += d.resident(i, b.Addr, max(b.Addr, min(b.Addr+b.Size, a.End)))
+		end := endOf(&b)
+		for k := i; k < len(d.areas) && d.areas[k].Start < end && (k == i || more > 0); k++ {
+			if k > i {
+				more--
+			}
+			live += d.within(k, &b, end)
 		}
 	}
 	return live
+}
+
+// within returns how much of a block is in memory in an area, and notes that the area has blocks.
+func (d *division) within(i int, b *event.Block, end uint64) uint64 {
+	const page = 4096
+	if d.rest[i].size == 0 {
+		return 0 // it lies in what the program mapped itself
+	}
+	a := &d.areas[i]
+	d.allocator[i] = true
+	from, to := max(b.Addr, a.Start), min(end, a.End)
+	switch {
+	case b.Size == 0:
+		return 0
+	case b.Size < page:
+		return to - from
+	}
+	return d.resident(i, from, to)
 }
 
 // area adds what the program has not mapped itself of an area to the parts.

@@ -2,6 +2,7 @@ package resident_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,21 @@ func TestDivide(t *testing.T) {
 			mapped: []*event.Event{mapped(map1, 8*mib, 5), mapped(map1+16*mib, mib, 6)},
 			blocks: []event.Block{{Addr: map1 + 64, Size: 100}, {Addr: map1 + 4*mib, Size: 1000}},
 			want:   "live 1/1, slack 6142/8190, mapped 6 1024/1024"},
+		{name: "a block in several mappings: the middle of its own has other attributes",
+			areas: []sampler.Area{anon(map1, mib, mib), anon(map1+mib, 2*mib, mib/2), anon(map1+3*mib, mib, mib),
+				anon(map1+4*mib, mib, mib)},
+			blocks: []event.Block{{Addr: map1 + 64, Size: 4*mib - 64}},
+			want:   "live 2559/4095, slack 0/0, rest 1024/1024"},
+		{name: "a block in two mappings that were made by two calls",
+			areas:  []sampler.Area{anon(map1, 2*mib, 2*mib)},
+			mapped: []*event.Event{mapped(map1, mib, 5), mapped(map1+mib, mib, 6)},
+			blocks: []event.Block{{Addr: map1, Size: 2 * mib}},
+			want:   "live 2048/2048"},
+		{name: "blocks that overlap, beyond the end of all addresses",
+			areas: []sampler.Area{anon(map1, mib, mib), anon(map1+mib, mib, mib)},
+			blocks: []event.Block{{Addr: map1, Size: math.MaxUint64}, {Addr: map1, Size: math.MaxUint64},
+				{Addr: map1, Size: math.MaxUint64}},
+			want: "live 2048/18014398509481983"},
 		{name: "unmapped again, and mapped by something unseen",
 			areas: []sampler.Area{anon(map1, mib, mib)},
 			mapped: []*event.Event{mapped(map1, mib, 7),

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,8 @@ func (a *Area) Size() uint64 { return a.End - a.Start }
 // The whole list of mappings is read while the resident set grows and when it has stopped growing, so that one reading
 // is near the peak, and now and then while the process does anything. The kernel walks all page tables for it and locks
 // the list meanwhile: reading may take a hundredth of a processor, while the resident set grows a tenth. Where
-// pages are read, too, it is a hundredth always.
+// pages are read, too, it is a hundredth always. Where the kernel can scan pages, nearly all readings are of the short
+// list and by a scan, which takes a tenth of the time.
 const (
 	areasDuty     = 100
 	areasInterval = 250 * time.Millisecond
@@ -52,6 +54,9 @@ type areas struct {
 	most    int64         // the largest resident set when a reading began
 	changed bool          // the process's memory has changed since the latest reading
 	worked  time.Duration // what the process had used of the processors when that began
+	known   []Area        // the latest long reading, of all that the kernel says of mappings
+	took    time.Duration // what that took of a processor
+	topped  time.Time     // when the next reading may be, if the resident set has grown by little
 }
 
 // read reads them if that is due, and the proportional set size with them. The same reading says which pages are in
@@ -64,8 +69,17 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 	began, at := time.Now(), clock.Monotonic()
 	worked := p.processorTime()
 	var list []Area
-	pss := int64(-1)
-	took := ProcessorTime(func() { list, pss = readAreas(p) })
+	pss, resident := int64(-1), int64(0)
+	took := ProcessorTime(func() {
+		if !pages && now.Before(p.nextPSS) {
+			list, resident = g.scan(p, smp.RSS)
+		}
+		if list == nil {
+			list, pss = g.long(p)
+			lookAt(p, list)
+			resident = residentOf(list)
+		}
+	})
 	same := list != nil && p.sameImage()
 	if pages {
 		p.heap.took(p, now, began, took, worked)
@@ -80,7 +94,7 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 	g.most = max(g.most, smp.RSS) // not what is added while the list is read: that lies in blocks that are not known at
 	if same {
 		smp.PSS = pss
-		smp.RSS = max(smp.RSS, residentOf(list)) // which was read later
+		smp.RSS = max(smp.RSS, resident) // which was read later
 		p.Sink.Areas(at, list)
 	}
 	g.changed = false
@@ -89,13 +103,19 @@ func (g *areas) read(p *Process, now time.Time, smp *event.Sample) {
 		duty = areasDuty
 	}
 	g.grown = began.Add(took * duty)
-	g.next = began.Add(max(areasInterval, took*areasDuty, began.Sub(p.started)/areasShare))
-	p.nextPSS = g.next
+	if pss >= 0 {
+		g.took = took
+		p.nextPSS = began.Add(p.pssPause(took))
+	}
+	// A scan is cheap, but each reading is recorded.
+	g.topped = began.Add(g.took * duty)
+	g.next = began.Add(max(areasInterval, g.took*areasDuty, began.Sub(p.started)/areasShare))
 }
 
 // due says whether to read what the resident set consists of.
 func (g *areas) due(p *Process, now time.Time, smp *event.Sample) bool {
-	grown := smp.RSS > g.most+g.most/growthShare || smp.RSS > g.most+g.most/topShare && smp.RSS <= p.latest.RSS
+	topped := smp.RSS > g.most+g.most/topShare && smp.RSS <= p.latest.RSS && !now.Before(g.topped)
+	grown := topped || smp.RSS > g.most+g.most/growthShare
 	grown = grown && !now.Before(g.grown)
 	if g.next.IsZero() {
 		g.next, g.grown = p.started.Add(areasInterval), p.started.Add(minInterval/2)
@@ -126,7 +146,14 @@ func ProcessorTime(do func()) time.Duration {
 	return time.Duration(used() - before)
 }
 
-// readAreas returns a process's mappings and the proportional set size; nil if they cannot be read, or are too many.
+// long reads a process's mappings and the proportional set size; nil if they cannot be read, or are too many. Which
+// pages are in memory is not read.
+func (g *areas) long(p *Process) (list []Area, pss int64) {
+	list, pss = readAreas(p)
+	g.known = slices.Clone(list)
+	return list, pss
+}
+
 func readAreas(p *Process) (list []Area, pss int64) {
 	f, err := os.Open(p.dir + "/smaps")
 	if err != nil {
@@ -153,7 +180,6 @@ func readAreas(p *Process) (list []Area, pss int64) {
 			list[len(list)-1].NoReserve = bytes.Contains(line, []byte(" nr "))
 		}
 	}
-	lookAt(p, list)
 	return list, pss
 }
 

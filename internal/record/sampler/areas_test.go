@@ -60,6 +60,7 @@ func TestAreas(t *testing.T) {
 	p := newProcess(Target{PID: os.Getpid()})
 	defer p.close()
 	list, pss := readAreas(p)
+	lookAt(p, list)
 	i := slices.IndexFunc(list, func(a Area) bool { return a.Start <= start && start < a.End })
 	if i < 0 || pss <= 0 {
 		t.Fatalf("%d areas, %d bytes", len(list), pss)

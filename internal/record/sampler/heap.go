@@ -1,7 +1,6 @@
 package sampler
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -51,7 +50,7 @@ func lookAt(p *Process, list []Area) {
 	if p.Pages {
 		runs = maxHeapRuns
 	}
-	var f *os.File
+	var m *pageMap
 	for i := range list {
 		a := &list[i]
 		n := a.Size() / uint64(p.pageSize)
@@ -68,15 +67,15 @@ func lookAt(p *Process, list []Area) {
 		if a.Resident == 0 && !p.Pages || n > pages {
 			continue
 		}
-		if f == nil {
+		if m == nil {
 			var err error
-			if f, err = os.Open(p.dir + "/pagemap"); err != nil {
+			if m, err = openPageMap(p.dir); err != nil {
 				return // not ours to read
 			}
-			defer f.Close()
+			defer m.close()
 		}
 		pages -= n
-		found, ok := present([]event.AddrRange{}, f, event.AddrRange{Start: a.Start, End: a.End}, uint64(p.pageSize),
+		found, ok := present([]event.AddrRange{}, m, event.AddrRange{Start: a.Start, End: a.End}, uint64(p.pageSize),
 			runs)
 		if ok {
 			a.Pages, runs = found, runs-len(found)

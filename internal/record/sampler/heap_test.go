@@ -49,6 +49,7 @@ func TestPageReading(t *testing.T) {
 	p := newProcess(Target{PID: os.Getpid(), Pages: true})
 	defer p.close()
 	list, _ := readAreas(p)
+	lookAt(p, list)
 	r := pageReading(list, 5*time.Millisecond, size)
 	if r.Took != 5_000_000 || r.PageSize != size {
 		t.Errorf("%d ns, pages of %d bytes", r.Took, r.PageSize)

@@ -36,7 +36,7 @@ func (g *pages) read(p *Process, now time.Time) {
 		return
 	}
 	began, at := time.Now(), clock.Monotonic()
-	list := g.look(p.dir+"/pagemap", p.Layout.Modules(), uint64(p.pageSize))
+	list := g.look(p.dir, p.Layout.Modules(), uint64(p.pageSize))
 	if len(list) > 0 && p.sameImage() {
 		p.Sink.Residency(at, list)
 	}
@@ -64,15 +64,15 @@ func (t *turns) took(p *Process, now, began time.Time) {
 }
 
 // look reads what is resident of the modules that are loaded.
-func (g *pages) look(pagemap string, modules []event.Module, size uint64) []event.Residency {
+func (g *pages) look(dir string, modules []event.Module, size uint64) []event.Residency {
 	if len(modules) == 0 {
 		return nil
 	}
-	f, err := os.Open(pagemap)
+	in, err := openPageMap(dir)
 	if err != nil {
 		return nil // not ours to read
 	}
-	defer f.Close()
+	defer in.close()
 	var list []event.Residency
 	room, runs := uint64(maxLooked), maxRuns
 	for i := range modules {
@@ -89,7 +89,7 @@ func (g *pages) look(pagemap string, modules []event.Module, size uint64) []even
 			continue
 		}
 		room -= length
-		if resident(f, &r, runs) {
+		if resident(in, &r, runs) {
 			runs -= len(r.Resident)
 			list = append(list, r)
 		}
@@ -127,19 +127,46 @@ func (g *pages) of(m *event.Module, size uint64) []event.AddrRange {
 
 // resident fills in which pages are in memory. It is false if that is not known, or only with more runs than there is
 // room for.
-func resident(f *os.File, r *event.Residency, runs int) bool {
+func resident(m *pageMap, r *event.Residency, runs int) bool {
 	ok := true
 	for _, a := range r.Looked {
-		if r.Resident, ok = present(r.Resident, f, a, r.PageSize, runs); !ok {
+		if r.Resident, ok = present(r.Resident, m, a, r.PageSize, runs); !ok {
 			return false
 		}
 	}
 	return true
 }
 
-// present adds the runs of pages between two addresses that are in memory, as a process's page map f says. It is false
+// present adds the runs of pages between two addresses that are in memory, as a process's page map says. It is false
 // if that cannot be read, or if the list would have more runs than there is room for.
-func present(list []event.AddrRange, f *os.File, a event.AddrRange, size uint64, room int) ([]event.AddrRange, bool) {
+func present(list []event.AddrRange, m *pageMap, a event.AddrRange, size uint64, room int) ([]event.AddrRange, bool) {
+	var found []event.AddrRange
+	fits := true
+	if !m.scan(a.Start, a.End, isPresent, 0, func(start, end uint64) bool {
+		found, fits = withRun(found, start, end, room-len(list))
+		return fits
+	}) {
+		return readPresent(list, m.f, a, size, room)
+	}
+	if n := len(list); n > 0 && len(found) > 0 && list[n-1].End == found[0].Start {
+		list[n-1].End, found = found[0].End, found[1:]
+	}
+	return append(list, found...), fits
+}
+
+// withRun adds a run of pages. It is false if there is no room.
+func withRun(list []event.AddrRange, start, end uint64, room int) ([]event.AddrRange, bool) {
+	if k := len(list); k > 0 && list[k-1].End == start {
+		list[k-1].End = end
+		return list, true
+	}
+	list = append(list, event.AddrRange{Start: start, End: end})
+	return list, len(list) <= room
+}
+
+// readPresent is present for kernels that only have a number for each page.
+func readPresent(list []event.AddrRange, f *os.File, a event.AddrRange, size uint64, room int) ([]event.AddrRange,
+	bool) {
 	const inMemory = 1 << 63
 	buf := make([]byte, min(64<<10, (a.End-a.Start)/size*8))
 	for at := a.Start; at < a.End; {
@@ -150,9 +177,8 @@ func present(list []event.AddrRange, f *os.File, a event.AddrRange, size uint64,
 		}
 		for b := buf[:n]; len(b) > 0; b = b[8:] {
 			if binary.LittleEndian.Uint64(b)&inMemory != 0 {
-				if k := len(list); k > 0 && list[k-1].End == at {
-					list[k-1].End += size
-				} else if list = append(list, event.AddrRange{Start: at, End: at + size}); k >= room {
+				fits := true
+				if list, fits = withRun(list, at, at+size, room); !fits {
 					return list, false
 				}
 			}

@@ -41,23 +41,26 @@ func TestResidentPages(t *testing.T) {
 		4: {run(0, count)}}
 	modules := []event.Module{{ID: 1, Unload: -1}, {ID: 2, Unload: 5}, {ID: 3, Unload: -1},
 		{ID: 5, Path: "[vdso]", Unload: -1}, {ID: 6, Path: "/missing", Unload: -1}}
-	list := g.look("/proc/self/pagemap", modules, size)
+	list := g.look("/proc/self", modules, size)
 	if len(list) != 2 || list[0].Module != 1 || !slices.Equal(list[0].Resident, want) || list[1].Module != 3 ||
 		len(list[1].Resident) != 0 {
 		t.Errorf("%+v, want %+v", list, want)
 	}
-	f, err := os.Open("/proc/self/pagemap")
+	m, err := openPageMap("/proc/self")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	for runs := range len(want) + 1 {
-		r := event.Residency{PageSize: size, Looked: g.segments[1]}
-		if got := resident(f, &r, runs); got != (runs >= len(want)) {
-			t.Errorf("with room for %d runs: %v, %+v", runs, got, r.Resident)
+	defer m.close()
+	for _, m.scans = range []bool{m.scans, false} {
+		for runs := range len(want) + 1 {
+			r := event.Residency{PageSize: size, Looked: g.segments[1]}
+			got := resident(m, &r, runs)
+			if got != (runs >= len(want)) || got && !slices.Equal(r.Resident, want) {
+				t.Errorf("with room for %d runs, by a scan %v: %v, %+v", runs, m.scans, got, r.Resident)
+			}
 		}
 	}
-	if list := g.look("/nowhere/pagemap", modules, size); list != nil {
+	if list := g.look("/nowhere", modules, size); list != nil {
 		t.Errorf("%+v", list)
 	}
 	if got := g.of(&event.Module{ID: 8, Path: "/proc/self/exe", BuildID: []byte("another")}, size); len(got) > 0 {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
@@ -54,8 +55,9 @@ const (
 	maxInterval = time.Second
 	// allInterval is for what costs more to read and changes slowly: swap, and the system's memory.
 	allInterval = 100 * time.Millisecond
-	// pssDuty bounds the time for which the target's memory map is locked for the proportional set size.
-	pssDuty     = 100
+	// pssDuty bounds the time for which the target's memory map is locked for the proportional set size, and for what
+	// else only the long list of mappings says.
+	pssDuty     = 300
 	pssInterval = 250 * time.Millisecond
 )
 
@@ -116,11 +118,10 @@ func (p *Process) read(now time.Time) {
 	}
 	p.areas.read(p, now, &smp)
 	if smp.PSS < 0 && !now.Before(p.nextPSS) {
-		t := time.Now()
-		p.pss(&smp)
+		began := time.Now()
+		took := ProcessorTime(func() { _, smp.PSS = p.areas.long(p) })
 		same = false
-		took := time.Since(t)
-		p.nextPSS = t.Add(max(pssInterval, took*pssDuty, interval))
+		p.nextPSS = began.Add(max(p.pssPause(took), interval))
 	}
 	p.pages.read(p, now)
 	p.stacks.read(p, now)
@@ -178,16 +179,34 @@ func (p *Process) file(name string) []byte {
 	return p.buf[:n]
 }
 
+// short returns what file does, of a file that the kernel writes without waiting for anything: Go's scheduler need not
+// know of the call, or else it would watch over each one.
+func (p *Process) short(name string) []byte {
+	path := p.dir + name
+	f := p.files[path]
+	if f == nil {
+		return p.file(path)
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
+		uintptr(len(p.buf)), 0, 0, 0)
+	if errno != 0 {
+		return nil
+	}
+	return p.buf[:n]
+}
+
+// nextField cuts off a word of a line in which single spaces divide words.
+func nextField(b []byte) (word, rest []byte) {
+	if i := bytes.IndexAny(b, " \n"); i >= 0 {
+		return b[:i], b[i+1:]
+	}
+	return b, nil
+}
+
 // sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay
 // that of the image for which it was opened, while the other files are those of the image that runs.
 func (p *Process) sameImage() bool {
-	fd, err := unix.Open(p.dir+"/auxv", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	n, _ := unix.Read(fd, p.buf)
-	_ = unix.Close(fd)
-	random, ok := procs.RandomIn(p.buf[:max(n, 0)])
+	random, ok := procs.RandomIn(procs.ReadNow(p.dir+"/auxv", p.buf))
 	return ok && random == p.Random
 }
 
@@ -203,11 +222,12 @@ func (p *Process) close() {
 }
 
 func (p *Process) statm(smp *event.Sample) bool {
-	f := bytes.Fields(p.proc("statm"))
-	if len(f) < 2 {
+	virtual, rest := nextField(p.short("/statm"))
+	rss, _ := nextField(rest)
+	if len(rss) == 0 {
 		return false
 	}
-	smp.Virtual, smp.RSS = number(f[0])*p.pageSize, number(f[1])*p.pageSize
+	smp.Virtual, smp.RSS = number(virtual)*p.pageSize, number(rss)*p.pageSize
 	if smp.Virtual > 0 {
 		return true
 	}
@@ -220,16 +240,20 @@ func (p *Process) statm(smp *event.Sample) bool {
 
 // stat returns where the image's stack begins, which differs between images; 0 if that is not known.
 func (p *Process) stat(smp *event.Sample) (stack uint64) {
-	b := p.proc("stat")
-	f := bytes.Fields(b[max(0, bytes.LastIndexByte(b, ')')):])
-	if len(f) > 10 { // fields 10 and 12 of proc(5), which counts from 1 and has the name as the second
-		smp.MinorFaults, smp.MajorFaults = number(f[8]), number(f[10])
-	}
-	if len(f) > 18 { // field 20
-		smp.Threads = max(0, number(f[18]))
-	}
-	if len(f) > 26 { // field 28
-		stack = uint64(max(0, number(f[26])))
+	b := p.short("/stat")
+	b = b[max(0, bytes.LastIndexByte(b, ')')):] // before it is the name, with any characters
+	for i := 2; len(b) > 0 && i <= 28; i++ {    // as proc(5) counts
+		var word []byte
+		switch word, b = nextField(b); i {
+		case 10:
+			smp.MinorFaults = number(word)
+		case 12:
+			smp.MajorFaults = number(word)
+		case 20:
+			smp.Threads = max(0, number(word))
+		case 28:
+			stack = uint64(max(0, number(word)))
+		}
 	}
 	return stack
 }
@@ -246,8 +270,9 @@ func (p *Process) processorTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-func (p *Process) pss(smp *event.Sample) {
-	smp.PSS = field(p.proc("smaps_rollup"), "Pss:")
+// pssPause is how long the proportional set size is not read again after a reading that took so long.
+func (p *Process) pssPause(took time.Duration) time.Duration {
+	return max(pssInterval, took*pssDuty, time.Since(p.started)/areasShare)
 }
 
 func (p *Process) system(smp *event.Sample) {

@@ -48,11 +48,11 @@ func (g *stackPages) look(p *Process) (list []StackReading) {
 	if len(stacks) == 0 {
 		return nil
 	}
-	f, err := os.Open(p.dir + "/pagemap")
+	m, err := openPageMap(p.dir)
 	if err != nil {
 		return nil // not ours to read
 	}
-	defer f.Close()
+	defer m.close()
 	if g.buf == nil {
 		g.buf = make([]byte, 64<<10)
 		g.limit = stackLimit(p.proc("limits"))
@@ -65,7 +65,7 @@ func (g *stackPages) look(p *Process) (list []StackReading) {
 		if low == 0 {
 			continue
 		}
-		if lowest, ok := g.lowest(f, low, t.Top, uint64(p.pageSize)); ok {
+		if lowest, ok := g.lowest(m, low, t.Top, uint64(p.pageSize)); ok {
 			r := StackReading{Thread: t.Thread, Size: t.Top - low, Touched: t.Top - lowest}
 			if int(t.TID) == p.PID {
 				r.Size = g.limit
@@ -131,7 +131,20 @@ func mapRange(line []byte) (from, to uint64, ok bool) {
 }
 
 // lowest finds the lowest page between two addresses that is in memory or swapped out.
-func (g *stackPages) lowest(f *os.File, low, top, size uint64) (uint64, bool) {
+func (g *stackPages) lowest(m *pageMap, low, top, size uint64) (uint64, bool) {
+	found := uint64(0)
+	from, to := low&^(size-1), (top+size-1)&^(size-1)
+	if m.scan(from, to, isPresent|isSwapped, 0, func(start, _ uint64) bool {
+		found = start
+		return false
+	}) {
+		return found, found != 0
+	}
+	return g.readLowest(m.f, low, top, size)
+}
+
+// readLowest is lowest for kernels that only have a number for each page.
+func (g *stackPages) readLowest(f *os.File, low, top, size uint64) (uint64, bool) {
 	const presentOrSwapped = 3 << 62
 	for at := low &^ (size - 1); at < top; {
 		want := min(uint64(len(g.buf)), (top-at+size-1)/size*8)

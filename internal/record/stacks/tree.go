@@ -1,6 +1,6 @@
 package stacks
 
-import "slices"
+import "github.com/heaptap/heaptap/internal/grow"
 
 // tree finds the nodes of the recording's calling-context tree by parent and program counter. Nearly all new nodes have
 // a parent that is new, too, and has no children yet: lists of children then cost nothing, while every look-up in a
@@ -46,10 +46,7 @@ func (t *tree) child(parent, pc uint32, truncated bool) (id uint32, isNew bool) 
 		}
 		t.far[key] = id
 	}
-	if id == uint32(cap(t.nodes)) {
-		t.nodes = slices.Grow(t.nodes, len(t.nodes)) // append would grow a large one by a quarter only
-	}
-	t.nodes = append(t.nodes, node)
+	t.nodes = append(grow.For(t.nodes, 1), node)
 	return id, true
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/grow"
 	"github.com/heaptap/heaptap/internal/recording/column"
 	"github.com/heaptap/heaptap/internal/tally"
 )
@@ -176,7 +177,7 @@ func (s *Changes) At(stack uint32) *Change {
 		i = uint32(len(s.list))
 		s.at.set(stack, i)
 		if len(s.list) == cap(s.list) {
-			s.list = slices.Grow(s.list, max(len(s.list), 64)) // append would grow long ones by a quarter only
+			s.list = grow.For(s.list, 64)
 		}
 		s.list = append(s.list, Change{Stack: stack})
 	}

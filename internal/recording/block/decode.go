@@ -3,6 +3,7 @@ package block
 import (
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/heaptap/heaptap/internal/event"
@@ -155,6 +156,9 @@ func (x *Decoder) prepare() (err error) {
 	room := min(x.Head.Allocs, x.cols.Raw(colStack0))
 	if x.news = x.news[:0]; uint64(cap(x.news)) < room {
 		x.news = make([]allocAt, 0, room)
+	}
+	if x.place != nil {
+		x.place.blocks = slices.Grow(x.place.blocks, int(room))
 	}
 	x.batch.clear()
 	x.nextSparse = math.MaxUint64

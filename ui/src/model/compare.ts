@@ -85,6 +85,7 @@ const sectionsOfMore: Readonly<Record<string, Shown>> = {
   mappings: { kind: "table", by: "stack", metrics: ["mapped", "mapped-peak", "mapped-resident"], within: true },
   pools: { kind: "none" },
   mismatches: { kind: "none" },
+  replay: { kind: "none" },
 };
 
 /** What a page shows while it compares. */

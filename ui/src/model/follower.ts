@@ -5,6 +5,7 @@ import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import type { Progress } from "../api.ts";
 import type { Fault } from "../net/fault.ts";
 import type { Ask, Outcome } from "../net/lanes.ts";
+import type { Known } from "./memory.ts";
 
 /** A question of a part. */
 export interface Task<T> {
@@ -53,17 +54,22 @@ export class Follower<T> {
   readonly #exact: Runner;
   readonly #rough: Runner | undefined;
   readonly #timer: Timer;
+  readonly #known: Known<T> | undefined;
   #task: Task<T> | undefined; // the exact one that was asked last
   #next: Task<T> | undefined; // the rough one that is asked once the one before is answered
   #roughRuns = false;
   #generation = 0; // of exact tasks
   #stopTimers: () => void = () => {};
 
-  /** @param rough where rough tasks run; undefined: this part does not follow drags */
-  constructor(exact: Runner, rough?: Runner, timer: Timer = realTimer) {
+  /**
+   * @param rough where rough tasks run; undefined: this part does not follow drags
+   * @param known answers that need not be asked for again
+   */
+  constructor(exact: Runner, rough?: Runner, timer: Timer = realTimer, known?: Known<T>) {
     this.#exact = exact;
     this.#rough = rough;
     this.#timer = timer;
+    this.#known = known;
   }
 
   get shown(): ReadonlySignal<Shown<T> | undefined> {
@@ -125,7 +131,11 @@ export class Follower<T> {
       this.#exact.cancel();
       return;
     }
-    void this.#runExact(task, current);
+    const known = this.#known?.get(task);
+    if (known) {
+      this.#exact.cancel();
+      this.#show(known);
+    } else void this.#runExact(task, current);
   }
 
   async #runExact(task: Task<T>, current: () => boolean): Promise<void> {
@@ -160,7 +170,9 @@ export class Follower<T> {
         this.#shown.value = undefined; // it belongs to another selection
       });
     } else {
-      this.#show({ value: outcome.value, task, rough: false, tookMs: performance.now() - begin });
+      const shown = { value: outcome.value, task, rough: false, tookMs: performance.now() - begin };
+      this.#known?.put(shown);
+      this.#show(shown);
     }
   }
 

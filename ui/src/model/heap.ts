@@ -40,6 +40,8 @@ export interface Band {
 
 export interface HeapMoment {
   ns: number;
+  /** The number of events before it. */
+  events: number;
   atPeak: boolean;
   live: { bytes: number; blocks: number };
   /** How full each cell is, from 0 to 255. */
@@ -50,6 +52,8 @@ export interface HeapMoment {
   tint: Uint8Array;
   /** What share of its pages is in memory, from 0 to 255; empty: that was not recorded. */
   resident: Uint8Array;
+  /** What share is not, rounded down: nobody may have looked at the others. */
+  absent: Uint8Array;
 }
 
 export interface Heap {
@@ -110,16 +114,41 @@ export function heapOf(answer: HeapFilm): Heap {
     lastNs: answer.last_ns,
     moments: Array.from({ length: m.rows }, (_, i) => ({
       ns: m.time_ns[i] ?? 0,
+      events: m.events[i] ?? 0,
       atPeak: m.at_peak[i] === 1,
       live: { bytes: m.live.bytes[i] ?? 0, blocks: m.live.count[i] ?? 0 },
       fill: bytesOf(m.fill.at(i)),
       age: bytesOf(m.age.at(i)),
       tint: bytesOf(m.tint.at(i)),
       resident: bytesOf(m.resident.at(i)),
+      absent: bytesOf(m.absent.at(i)),
     })),
     missing: answer.missing ?? "",
     share: answer.estimate?.share,
   };
+}
+
+/** Whether some live bytes of a cell are certainly not in memory: the other pages have too little room for all. */
+export function lacksMemory({ fill, absent }: HeapMoment, cell: number): boolean {
+  const full = fill[cell] ?? 0;
+  return full > 0 && full + (absent[cell] ?? 0) > 255;
+}
+
+/** What the blocks that the filters select have of the cells of a film. */
+export interface SelectedCells {
+  events: number;
+  live: { bytes: number; blocks: number };
+  fill: Uint8Array;
+}
+
+export function selectedCellsOf(answer: HeapFilm): SelectedCells {
+  const { events, live, fill } = heapOf(answer).moments[0] ?? { events: -1, live: { bytes: 0, blocks: 0 }, fill: [] };
+  return { events, live, fill: Uint8Array.from(fill) };
+}
+
+/** Whether they are of a moment, in its cells. */
+export function isOf(heap: Heap, { events }: HeapMoment, selected: SelectedCells | undefined): boolean {
+  return selected !== undefined && selected.events === events && selected.fill.length === heap.cells;
 }
 
 function bytesOf(base64: string): Uint8Array {
@@ -206,6 +235,34 @@ export function areaWith({ first, cells }: Area, cell: number): Area {
   return { first: Math.min(cell, Math.max(first, cell - cells + 1)), cells };
 }
 
+/** The cell of an address or, if it has none, the next one that has pages; undefined: there is none. */
+function cellFrom(heap: Heap, address: string): number | undefined {
+  const cell = cellOf(heap, address);
+  if (cell !== undefined) return cell;
+  const at = BigInt(address);
+  for (const { runs } of heap.bands) {
+    for (const { address: begin, cell: first } of runs) if (begin > at) return first;
+  }
+  return undefined;
+}
+
+/** The same cell of another layout of the same addresses; undefined: it has none. */
+export function cellThen(before: Heap, after: Heap, cell: number | undefined): number | undefined {
+  const address = cell === undefined ? undefined : addressOf(before, cell);
+  return address === undefined ? undefined : cellFrom(after, address);
+}
+
+/** The area of another layout, with as many cells, in which the addresses of a cell keep their place. */
+export function areaThen(before: Heap, after: Heap, { first, cells }: Area, cell: number): Area {
+  const whole = { first: 0, cells: after.cells };
+  if (cells >= before.cells) return whole;
+  const anchor = before.used[cell] ? cell : before.used.indexOf(1, first);
+  const then = cellThen(before, after, anchor);
+  if (then === undefined) return whole;
+  const count = Math.min(after.cells, cells);
+  return { first: Math.max(0, Math.min(after.cells - count, then - (anchor - first))), cells: count };
+}
+
 /** The heap with only the cells of an area, which keep their numbers. */
 export function heapIn(heap: Heap, { first, cells }: Area): Heap {
   if (cells >= heap.cells) return heap;
@@ -277,7 +334,8 @@ export function cellWords(heap: Heap, moment: HeapMoment, cell: number): CellWor
   const fill = moment.fill[cell] ?? 0;
   const known = moment.resident.length > 0;
   const resident = moment.resident[cell] ?? 0;
-  const held = resident === 0 ? "not seen" : resident === 255 ? "all" : percent(resident, 255);
+  const none = moment.absent[cell] === 255 ? "not" : "not seen";
+  const held = resident === 0 ? none : resident === 255 ? "all" : percent(resident, 255);
   const memory = known ? `, ${held} in memory` : "";
   if (fill === 0) return { where, full: `empty${memory}`, whose: "" };
   const age = moment.age[cell] ?? 0;
@@ -479,7 +537,7 @@ function onScale(stops: readonly string[], at: number): Rgb {
 
 /** Colours of cells as a canvas takes them: by fill and tint. */
 export class HeapColours {
-  readonly #known = new Map<number, string>();
+  readonly #known = new Map<number, number>();
 
   constructor(
     readonly heap: Heap,
@@ -488,24 +546,31 @@ export class HeapColours {
   ) {}
 
   get empty(): string {
-    return scales[this.dark ? "dark" : "light"].empty;
+    return this.of(0, 0, 0);
   }
 
   /** That of a cell without a live block that is in memory. */
   get held(): string {
-    return scales[this.dark ? "dark" : "light"].held;
+    return this.of(0, 0, 0, 1);
   }
 
   /** The colour of a cell that is so full and so old, and most of which has a name. */
   of(fill: number, age: number, name: number, resident = 0): string {
-    if (fill === 0) return resident > 0 ? this.held : this.empty;
-    const key = (fill * 256 + (this.tint === "age" ? age : 0)) * 256 + name;
-    let colour = this.#known.get(key);
-    if (colour === undefined) {
-      colour = `rgb(${this.#of(fill, age, name).join(" ")})`;
-      this.#known.set(key, colour);
+    const pixel = this.pixel(fill, age, name, resident);
+    return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${pixel >> 16})`;
+  }
+
+  /** The same as a number, with red in the lowest 8 bits, then green and blue. */
+  pixel(fill: number, age: number, name: number, resident = 0): number {
+    const key =
+      fill === 0 ? Math.min(resident, 1) : (fill * 256 + (this.tint === "age" ? age : 0)) * 256 + name;
+    let pixel = this.#known.get(key);
+    if (pixel === undefined) {
+      const { empty, held } = scales[this.dark ? "dark" : "light"];
+      const [red, green, blue] = fill > 0 ? this.#of(fill, age, name) : rgb(resident > 0 ? held : empty);
+      this.#known.set(key, (pixel = red | (green << 8) | (blue << 16)));
     }
-    return colour;
+    return pixel;
   }
 
   #of(fill: number, age: number, name: number): Rgb {

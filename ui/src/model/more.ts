@@ -1,6 +1,7 @@
-// What a recording has besides allocations by call stack: regions, static data, pools, mappings, mismatches. Each is a
-// listing: rows with numbers, and where a row leads.
+// What a recording has besides allocations by call stack: regions, static data, pools, mappings, mismatches, and beside
+// it: a replay. Each is a listing: rows with numbers, and where a row leads.
 import type { Globals, MetricName, Mismatches, Parameters, Regions, Report, StaticDiff, Top } from "../api.ts";
+import { signedText } from "./changes.ts";
 import { filtersOf } from "./filters.ts";
 import { percent, plural, size } from "./format.ts";
 import { groupsOf, hash, type Group } from "./group.ts";
@@ -8,9 +9,10 @@ import { location, visible } from "./names.ts";
 import type { Place } from "./place.ts";
 import { sourceOf } from "./row-actions.ts";
 import { stackGroups } from "./stacks.ts";
+import { scaleOf } from "./table.ts";
 
 /** The first one is shown at first: nearly all recordings have static data. */
-export const sections = ["globals", "mappings", "regions", "pools", "mismatches"] as const;
+export const sections = ["globals", "mappings", "regions", "pools", "mismatches", "replay"] as const;
 export type Section = (typeof sections)[number];
 
 export function sectionOf(place: Pick<Place, "order">): Section {
@@ -23,6 +25,7 @@ export const sectionTitles: Readonly<Record<Section, string>> = {
   pools: "Pools",
   mappings: "Mappings",
   mismatches: "Mismatches",
+  replay: "Replay",
 };
 
 export interface Numbered {
@@ -58,6 +61,17 @@ export interface Listing {
   sum: string;
   /** By what the rows can be sorted. */
   sorts: readonly string[];
+  /** Why there are no rows, if that is known better than whyNone says. */
+  why?: string;
+  curves?: readonly Curve[];
+}
+
+/** A picture of 100 x 100: a curve, and another one behind it. */
+export interface Curve {
+  name: string;
+  text: string;
+  path: string;
+  back: string;
 }
 
 /** The most rows of a section. */
@@ -160,7 +174,8 @@ function sourceOfVariable(file: string, line: number): Pick<Item, "change" | "do
 }
 
 function changeText(bytes: number): string {
-  return bytes === 0 ? "no change" : `${bytes > 0 ? "+" : "−"}${size(Math.abs(bytes))}`;
+  const scale = scaleOf("bytes", Math.abs(bytes));
+  return bytes === 0 ? "no change" : `${signedText(scale, bytes)} ${scale.unit}`;
 }
 
 export function globalsOf({ variables: v, more, total, threads }: Globals): Listing {
@@ -326,6 +341,12 @@ export function whyNone(section: Section, place: Place): { why: string; command?
       return {
         why: "Every block was freed by a function that goes with the one that allocated it.",
         command: "heaptap run --free-stacks ./program",
+      };
+    case "replay":
+      return {
+        why: "No replay was saved. This command makes the recorded calls with each allocator that is installed, and " +
+          "keeps the result beside the recording:",
+        command: "heaptap replay --save FILE",
       };
   }
 }

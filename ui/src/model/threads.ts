@@ -22,6 +22,8 @@ export interface ThreadRow {
   /** Bytes of the blocks that it freed, whoever allocated them. */
   freed: number;
   depth: number;
+  /** When it ended, in ns; NaN: it did not, or that is not known. */
+  ended: number;
 }
 
 /** What was allocated through one function. */
@@ -83,6 +85,7 @@ export function threadsOf(answer: Threads): ThreadAnswer {
       temporary: value("temporary", i),
       freed: answer.freed.bytes[i] ?? NaN,
       depth: value("depth", i),
+      ended: answer.ended_ns[i] ?? NaN,
     };
   });
   const whole = Object.fromEntries(Object.entries(total).map(([name, of]) => [name, of ?? NaN]));
@@ -100,6 +103,7 @@ export function threadsOf(answer: Threads): ThreadAnswer {
       temporary: rest("temporary", (row) => row.temporary),
       freed: all - list.reduce((sum, { freed }) => sum + freed, 0),
       depth: NaN,
+      ended: NaN,
     });
   }
   return {

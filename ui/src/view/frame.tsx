@@ -26,9 +26,10 @@ export function loadAhead(name: PageName): void {
   void views[name].load();
 }
 
-/** Loads the pages that the reader has not opened yet, while nothing else happens. */
-async function loadAll(): Promise<void> {
+/** Loads the pages that the reader has not opened yet, and asks for the flame graph, while nothing else happens. */
+async function loadAll(app: App): Promise<void> {
   for (const name of pageNames) await views[name].load();
+  await (await import("./pages/flame.tsx")).askAhead(app);
 }
 
 export function Frame({ app }: { app: App }) {
@@ -44,9 +45,9 @@ export function Frame({ app }: { app: App }) {
   const left = useSignal(false); // whether the drawers of narrow windows are open
   const right = useSignal(false);
   useEffect(() => {
-    const timer = setTimeout(() => void loadAll(), 2000);
+    const timer = setTimeout(() => void loadAll(app), 2000);
     return () => clearTimeout(timer);
-  }, []);
+  }, [recording]);
   useEffect(() => {
     left.value = false;
   }, [page, recording]);

@@ -1,13 +1,12 @@
 // The picture of the heap: cells on a canvas, in bands that are named at the left. It shows the moment that it is given
 // and reports the cell that the reader chooses.
-import { signal, useSignal, type Signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo } from "preact/hooks";
-import { duration, size } from "../model/format.ts";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { duration } from "../model/format.ts";
 import {
   ageOf,
   areaWith,
-  bandName,
   cellAt,
   cellBox,
   cellWords,
@@ -24,11 +23,10 @@ import {
 } from "../model/heap.ts";
 import { hintStyle } from "../model/hint.ts";
 import { shorten, visible } from "../model/names.ts";
+import { draw } from "./heap-draw.ts";
 import { themeChanges } from "./theme.tsx";
 import { useWheel } from "./wheel.ts";
 import { useWidth } from "./width.ts";
-
-const font = '11px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export interface HeapPictureProps {
   heap: Heap;
@@ -36,10 +34,16 @@ export interface HeapPictureProps {
   tint: Tint;
   /** The number of the moment. */
   now: Signal<number>;
+  /** What the blocks that the filters select have of each cell then; undefined: all, or it is not known. */
+  selected: Uint8Array | undefined;
   /** The part of the heap that is shown. */
   area: Signal<Area>;
   /** The reader wants to see so many times as much, with a cell at its place. False: nothing happens. */
   zoom: (cell: number, times: number) => boolean;
+  /** Where the pointer is. */
+  pointed: Signal<Pointed | undefined>;
+  /** The cell that the keyboard is at; undefined: none. */
+  current: Signal<number | undefined>;
   /** The cell that was chosen. */
   chosen: number | undefined;
   /** The reader chooses a cell. */
@@ -49,35 +53,49 @@ export interface HeapPictureProps {
   canvas: RefObject<HTMLCanvasElement | null>;
 }
 
+/** A cell under the pointer. */
+export interface Pointed {
+  cell: number;
+  x: number;
+  y: number;
+}
+
 /** How large the cells may be of which only some are shown. */
 const largestZoomed = 120;
 
-export function HeapPicture({ heap, tint, now, area, zoom, chosen, choose, does, canvas }: HeapPictureProps) {
+export function HeapPicture(props: HeapPictureProps) {
+  const { heap, tint, now, selected, area, zoom, pointed, current, chosen, choose, does, canvas } = props;
   const { box: place, width } = useWidth();
-  const current = useSignal<number | undefined>(undefined);
-  const hovered: Signal<{ cell: number; x: number; y: number } | undefined> = useMemo(() => signal(undefined), []);
   const id = useId();
   const theme = themeChanges.value;
   const moment = heap.moments[now.value]!;
 
-  useEffect(() => {
-    current.value = undefined;
-    hovered.value = undefined;
-  }, [heap]);
-
+  const room = useRef(0);
   const { part, layout } = useMemo(() => {
     const left = width < 600 ? 100 : 150;
     const whole = heapLayout(heap, width, Math.max(240, 0.55 * window.innerHeight), left);
     const part = heapIn(heap, area.value);
-    if (part === heap) return { part, layout: whole };
-    const room = Math.max(whole.height, 240);
-    // What is below the picture keeps its place.
-    return { part, layout: { ...heapLayout(part, width, room, left, largestZoomed), height: room } };
+    if (part === heap) {
+      room.current = Math.max(whole.height, 240);
+      return { part, layout: whole };
+    }
+    // What is below the picture keeps its place, and cells keep theirs when another answer has more of them.
+    const height = room.current || Math.max(whole.height, 240);
+    return { part, layout: { ...heapLayout(part, width, height, left, largestZoomed), height } };
   }, [heap, width, area.value]);
   const colours = useMemo(() => new HeapColours(heap, tint, isDark()), [heap, tint, theme]);
+  // Not before the page has found the cell that was there in another answer.
+  useEffect(() => {
+    const { x, y } = pointed.peek() ?? {};
+    if (x === undefined || y === undefined) return;
+    const cell = cellAt(part, layout, x, y);
+    pointed.value = cell === undefined ? undefined : { cell, x, y };
+  }, [part, layout]);
   useLayoutEffect(() => {
-    if (canvas.current && layout.width > 0) draw(canvas.current, part, layout, now.value, colours);
-  }, [part, layout, now.value, colours]);
+    const moment = part.moments[now.value];
+    if (!canvas.current || layout.width === 0 || !moment) return;
+    draw(canvas.current, { heap: part, layout, moment, colours, selected });
+  }, [part, layout, now.value, colours, selected]);
 
   const { first, cells } = area.value;
   const known = current.value ?? chosen ?? -1;
@@ -99,7 +117,7 @@ export function HeapPicture({ heap, tint, now, area, zoom, chosen, choose, does,
       if (next === undefined) return;
       current.value = next;
       area.value = areaWith(area.value, next);
-      hovered.value = undefined;
+      pointed.value = undefined;
       queueMicrotask(() => document.getElementById(id)?.scrollIntoView?.({ block: "nearest" }));
     }
     event.preventDefault();
@@ -111,11 +129,11 @@ export function HeapPicture({ heap, tint, now, area, zoom, chosen, choose, does,
   };
   useWheel(place, (event, times) => {
     const cell = over(event)?.cell ?? at;
-    hovered.value = undefined;
+    pointed.value = undefined;
     return zoom(cell, times);
   });
   const shown = chosen !== undefined && chosen >= first && chosen < first + cells;
-  const under = hovered.value;
+  const under = pointed.value;
   const words = cellWords(heap, moment, under?.cell ?? at);
   return (
     <>
@@ -130,8 +148,8 @@ export function HeapPicture({ heap, tint, now, area, zoom, chosen, choose, does,
         aria-activedescendant={id}
         style={{ height: `${layout.height}px` }}
         onKeyDown={press}
-        onPointerMove={(event) => (hovered.value = over(event))}
-        onPointerLeave={() => (hovered.value = undefined)}
+        onPointerMove={(event) => (pointed.value = over(event))}
+        onPointerLeave={() => (pointed.value = undefined)}
         onClick={(event) => {
           const found = over(event);
           if (!found) return;
@@ -178,48 +196,6 @@ function Hint(props: { words: CellWords; does: string; x: number; y: number; lay
   );
 }
 
-function draw(canvas: HTMLCanvasElement, heap: Heap, layout: HeapLayout, now: number, colours: HeapColours): void {
-  const { left, pitch, edge, columns, tops, width, height } = layout;
-  const moment = heap.moments[now];
-  const context = canvas.getContext("2d");
-  if (!context || !moment) return;
-  const scale = devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  context.setTransform(scale, 0, 0, scale, 0, 0);
-  const style = getComputedStyle(canvas);
-  const forced = matchMedia("(forced-colors: active)").matches;
-  context.font = font;
-  context.textBaseline = "top";
-  heap.bands.forEach((band, i) => {
-    const top = tops[i] ?? 0;
-    context.fillStyle = style.color;
-    context.fillText(fitted(context, bandName(band), left - 10), 0, top + 1);
-    const cell = band.cellBytes > 4096 ? `, ${size(band.cellBytes)} a cell` : "";
-    context.fillText(fitted(context, `${size(band.bytes)}${cell}`, left - 10), 0, top + 15);
-    for (let k = 0; k < band.cells; k++) {
-      const n = band.first + k;
-      if (!heap.used[n]) continue;
-      const fill = moment.fill[n] ?? 0;
-      // Where the system decides on colours, a cell that has blocks is filled.
-      context.fillStyle = !forced
-        ? colours.of(fill, moment.age[n] ?? 0, moment.tint[n] ?? 0, moment.resident[n])
-        : style.color;
-      const [x, y] = [left + (k % columns) * pitch, top + Math.floor(k / columns) * pitch];
-      if (forced && fill === 0) context.fillRect(x, y + edge - 1, edge, 1);
-      else context.fillRect(x, y, edge, edge);
-    }
-  });
-}
-
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  for (let limit = Math.min(text.length, 40); limit > 0; limit--) {
-    const short = shorten(text, limit);
-    if (context.measureText(short).width <= width) return short;
-  }
-  return "";
-}
-
 export function isDark(): boolean {
   const { colorScheme } = getComputedStyle(document.documentElement);
   return colorScheme === "dark" || (colorScheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
@@ -240,8 +216,13 @@ export function HeapLegend({ heap, tint }: { heap: Heap; tint: Tint }) {
         ? ages.map((age) => [colours.of(255, age, 0), `${duration(ageOf(heap, age))}${age === 255 ? " old" : ""}`])
         : [...heap.names, "others"].map((name, i) => [colours.of(255, 0, i), shorten(visible(name), 40)]);
   const known = heap.moments.some(({ resident }) => resident.length > 0);
+  const hatched = `repeating-linear-gradient(135deg, ${colours.empty} 0 2px, ${colours.of(255, 255, 0)} 2px 5px)`;
   const empty: (readonly [string, string])[] = known
-    ? [[colours.held, "empty, but in memory"], [colours.empty, "not in memory"]]
+    ? [
+        [colours.held, "empty, but in memory"],
+        [colours.empty, "empty, not in memory"],
+        [hatched, "live, not in memory"],
+      ]
     : [[colours.empty, "empty, but once used"]];
   return (
     <p class="quiet heap-legend">

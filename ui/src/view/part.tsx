@@ -1,6 +1,6 @@
 // A part of a page that waits for an answer, and what stands in its place until that is there.
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Doing } from "../actions.ts";
 import type { App, Selected } from "../app.ts";
 import type { QuestionName } from "../model/commands.ts";
@@ -21,8 +21,8 @@ export function usePart<T>(
   task: (selected: Selected) => Task<T> | undefined,
   drags = true,
 ): Follower<T> {
-  const part = useMemo(() => app.follower<T>(name, drags), [app, name]);
-  useEffect(() => {
+  const part = useMemo(() => app.remembering<T>(name, drags), [app, name]);
+  useLayoutEffect(() => {
     const stop = app.put(part, task);
     return () => {
       stop();
@@ -35,7 +35,7 @@ export function usePart<T>(
 /** A part that does not depend on the selection, and whose answer may take long. */
 export function useLaterPart<T>(app: App, name: string, task: (selected: Selected) => Task<T>): Follower<T> {
   const part = useMemo(() => app.later<T>(name), [app, name]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = app.put(part, task);
     return () => {
       stop();
@@ -51,8 +51,8 @@ export function useMainPart<Q extends QuestionName, T>(
   name: string,
   question: (selected: Selected) => Question<Q, T> | undefined,
 ): Follower<T> {
-  const part = useMemo(() => app.follower<T>(name), [app, name]);
-  useEffect(() => {
+  const part = useMemo(() => app.remembering<T>(name), [app, name]);
+  useLayoutEffect(() => {
     const stop = app.putMain(part, question);
     return () => {
       stop();

@@ -90,22 +90,25 @@ export interface GridEvents {
 
 const rowHeight = 24;
 const extraRows = 8;
+/** How many rows had room in the table that was there last: the next one mostly has as much. */
+let lastRoom = 40;
 /** How long the reader rests on a row before it is explained. */
 const restMs = 120;
 
 export function Grid({ data, events, cursor }: { data: GridData; events: GridEvents; cursor: GridCursor }) {
   const grid = useRef<HTMLDivElement>(null);
   const first = useSignal(0); // the first row in view
-  const room = useSignal(40); // how many rows have room
+  const room = useSignal(lastRoom); // how many rows have room
   const at = cursor.index(data);
 
   useLayoutEffect(() => {
     const element = grid.current;
     if (!element) return;
-    const measure = () => (room.value = Math.max(1, Math.ceil(element.clientHeight / rowHeight)));
-    const sized = new ResizeObserver(measure);
+    // The observer tells of the first size, too: after the layout, which need not be made twice then.
+    const sized = new ResizeObserver(() => {
+      room.value = lastRoom = Math.max(1, Math.ceil(element.clientHeight / rowHeight));
+    });
     sized.observe(element);
-    measure();
     return () => sized.disconnect();
   }, []);
 

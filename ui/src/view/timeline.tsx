@@ -39,6 +39,7 @@ import { ordered } from "../model/timeline-place.ts";
 import { Name } from "./name.tsx";
 import { Refusal } from "./states.tsx";
 import { themeChanges } from "./theme.tsx";
+import { factorOf } from "./wheel.ts";
 import {
   drawCurves,
   drawOverlay,
@@ -435,10 +436,8 @@ function Picture(props: With<Steps> & { size: { width: number; height: number } 
         apply({ ...state.current, view: within({ begin: now.begin + by, end: now.end + by }, run) });
         return;
       }
-      const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 20 : 1;
-      const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY * unit * 0.002)));
       const at = toTime({ span: now, width: facts.width }, placeOf(event).x);
-      apply({ ...state.current, view: zoomed(now, run, at, factor) });
+      apply({ ...state.current, view: zoomed(now, run, at, factorOf(event, 0.002)) });
     };
     box?.addEventListener("wheel", listen, { passive: false });
     return () => box?.removeEventListener("wheel", listen);

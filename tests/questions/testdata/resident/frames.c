@@ -1,9 +1,9 @@
-// Decodes pictures into one large buffer that it maps by itself, and keeps small thumbnails on the heap. The resident
-// set is three times the live bytes.
+// Decodes pictures into one large mapping, and keeps thumbnails on the heap: resident is three times the live bytes.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { THUMBNAILS = 5000, THUMBNAIL = 4000, FRAMES = 40 << 20 };
 
@@ -25,6 +25,7 @@ int main(void)
 {
 	make_thumbnails();
 	map_frames();
+	usleep(300000); // the pictures are shown
 	printf("ready\n");
 	fflush(stdout);
 	getchar();

@@ -1,5 +1,5 @@
 // What has changed, on any page: a table of groups, or a call tree, with both sides.
-import { useSignal } from "@preact/signals";
+import { untracked, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Answers, ByName, MetricName } from "../../api.ts";
 import type { App, Selected } from "../../app.ts";
@@ -92,7 +92,7 @@ function useDiff<T>(app: App, read: (answer: Answers["diff"]) => T) {
       const compared = comparisonOf(selected.place, selected.filters);
       if (!parameters || !compared) return undefined;
       const values = parameters as Values;
-      queueMicrotask(() => {
+      untracked(() => {
         app.asked.value = {
           question: "diff", values, part,
           // Files have names once the recordings are known, which may be after the question is asked.

@@ -1,7 +1,7 @@
 // The flame graph of the app: asks for trees, has the worker lay them out, and puts what the reader does into the
 // address.
-import { signal, useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { signal, untracked, useSignal, type Signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Asked, Selected } from "../../app.ts";
 import type { ByName, MetricName } from "../../api.ts";
 import { decode } from "../../columns.ts";
@@ -89,25 +89,34 @@ interface Answer extends FlameAnswer, Wanted {
   parameters: TreeParameters;
 }
 
+let shared: { recording: string; frames: Frames } | undefined;
+
+/** The frames of a recording: those of answers that were there before, too. */
+function framesOf(recording: string): Frames {
+  if (shared?.recording !== recording) shared = { recording, frames: new Frames() };
+  return shared.frames;
+}
+
 /** The same question, answered by an estimate. */
-function estimateFor(app: App, selected: Selected, frames: Frames): Task<Answer> | undefined {
+function estimateFor(app: App, selected: Selected): Task<Answer> | undefined {
   const { place, filters } = selected;
   const { by, metric, colour, compared } = wantedOf(place, filters);
   const events = app.about.shown.value?.value.events;
   if (selected.rough || compared || colour === "age" || estimable([metric]).length === 0) return undefined;
-  return isEstimated(place, by, events) ? taskFor(selected, frames, true) : undefined;
+  return isEstimated(place, by, events) ? taskFor(selected, true) : undefined;
 }
 
 /** What is shown: an estimate until the answer is there. */
-function nowShown(app: App, frames: Frames, first: Shown<Answer> | undefined, answer: Shown<Answer> | undefined) {
+function nowShown(app: App, first: Shown<Answer> | undefined, answer: Shown<Answer> | undefined) {
   if (!first || app.brush.value !== undefined) return answer;
   const selected = app.selection();
-  const wanted = taskFor(selected, frames).key;
-  return answer?.task.key !== wanted && first.task.key === estimateFor(app, selected, frames)?.key ? first : answer;
+  const wanted = taskFor(selected).key;
+  return answer?.task.key !== wanted && first.task.key === estimateFor(app, selected)?.key ? first : answer;
 }
 
-function taskFor(selected: Selected, frames: Frames, estimate = false): Task<Answer> {
+function taskFor(selected: Selected, estimate = false): Task<Answer> {
   const { place, recording, filters } = selected;
+  const frames = framesOf(recording);
   const wanted = wantedOf(place, filters);
   const parameters = parametersOf(selected);
   if (estimate) parameters.rough = "pixel";
@@ -148,16 +157,24 @@ function taskFor(selected: Selected, frames: Frames, estimate = false): Task<Ans
   };
 }
 
+/** Asks for the flame graph, which most readers look at next, unless that would take all events. */
+export async function askAhead(app: App): Promise<void> {
+  const selected = app.selection();
+  const { compared } = wantedOf(selected.place, selected.filters);
+  const counted = needsEvents(selected.place) || estimateFor(app, selected) !== undefined;
+  if (!compared && !counted) await app.ahead("flame", taskFor(selected));
+}
+
 export function Flame({ app }: { app: App }) {
-  const frames = useMemo(() => new Frames(), []);
-  const part = useMemo(() => app.follower<Answer>("flame"), [app]);
+  const frames = framesOf(app.place.value.recording ?? "");
+  const part = useMemo(() => app.remembering<Answer>("flame"), [app]);
   const ordered = useOrder(app);
   const first = usePart<Answer>(app, "flame-quick", (selected) => {
-    const task = estimateFor(app, selected, frames);
-    return task && ordered.first(task, taskFor(selected, frames).key);
+    const task = estimateFor(app, selected);
+    return task && ordered.first(task, taskFor(selected).key);
   });
   useEffect(() => drawer.start(), []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = app.put(part, (selected) => {
       const values = parametersOf(selected) as Values;
       const { compared } = wantedOf(selected.place, selected.filters);
@@ -170,8 +187,8 @@ export function Flame({ app }: { app: App }) {
           return diffCommand(app.runs.shown.value?.value ?? [], run, recording, compared, diff);
         };
       }
-      queueMicrotask(() => (app.asked.value = asked));
-      const task = taskFor(selected, frames);
+      untracked(() => (app.asked.value = asked)); // at once: later, it might belong to the page before
+      const task = taskFor(selected);
       if (selected.rough || compared || !needsEvents(selected.place)) return task;
       const run: typeof task.run = async (ask) => {
         await ordered.before(task.key);
@@ -185,7 +202,7 @@ export function Flame({ app }: { app: App }) {
       part.clear();
     };
   }, [part]);
-  const shown = nowShown(app, frames, first.shown.value, part.shown.value);
+  const shown = nowShown(app, first.shown.value, part.shown.value);
   useEstimate(app, shown?.value.estimate);
   const handle = useRef<FlameHandle | undefined>(undefined);
   const found = useSignal<{ found: Found | undefined; current: number }>({ found: undefined, current: 0 });

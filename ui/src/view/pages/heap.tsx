@@ -1,6 +1,6 @@
 // The heap: how full pages are, as a film of the run; and who keeps nearly empty ones in use.
 import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App, Selected } from "../../app.ts";
 import { liveBlocksOf, type LiveBlocks } from "../../model/blocks.ts";
 import { filtersOf } from "../../model/filters.ts";
@@ -11,29 +11,34 @@ import {
   addressesOf,
   addressesText,
   addressOf,
+  areaThen,
   bandName,
   bandOf,
   cellOf,
+  cellThen,
   cellWords,
   flameOf,
   heapOf,
+  isOf,
   momentText,
   momentWords,
   momentAt,
   peakOf,
   pinsOf,
+  selectedCellsOf,
   tintOf,
   tints,
   zoomedArea,
   type Area,
   type Heap,
   type Pins,
+  type SelectedCells,
 } from "../../model/heap.ts";
 import { visible } from "../../model/names.ts";
 import type { Place } from "../../model/place.ts";
 import { taskOf, type Question } from "../../net/ask.ts";
 import { BlockBars, CellBlocks } from "../heap-blocks.tsx";
-import { HeapLegend, HeapPicture } from "../heap.tsx";
+import { HeapLegend, HeapPicture, type Pointed } from "../heap.tsx";
 import { Link } from "../link.tsx";
 import { Name } from "../name.tsx";
 import { Answered, useActions, useMainPart, useOrder, usePart } from "../part.tsx";
@@ -44,7 +49,7 @@ import { hasEvents, NoEvents } from "../parts/no-events.tsx";
 import { saveRows, useNotice } from "./rows.tsx";
 
 /** A film has so many moments, and takes so long. */
-const [frames, filmMs] = [150, 8_000];
+const [frames, filmMs] = [300, 10_000];
 
 /** It does not follow a drag: the server reads all events. */
 function questionOf({ place }: Selected): Question<"frames", Heap> {
@@ -164,7 +169,7 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
     if (moment) app.change({ at: momentText(moment) }, "replace");
   };
   const { playing, turn, stop } = usePlayer(heap, now, rested);
-  const { at } = app.place.value;
+  const { at, address } = app.place.value;
   useEffect(() => {
     if (playing.peek()) return;
     now.value = momentAt(heap, at, { ...clock.run, peak: heap.moments[peakOf(heap)]?.ns, marks: marksOf(app) });
@@ -172,11 +177,31 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
   const moment = heap.moments[Math.min(now.value, last)];
   const words = moment && momentWords(heap, moment, clock);
   const area = useSignal<Area>({ first: 0, cells: heap.cells });
-  useEffect(() => {
-    area.value = { first: 0, cells: heap.cells };
+  const pointed = useSignal<Pointed | undefined>(undefined);
+  const current = useSignal<number | undefined>(undefined);
+  const before = useRef(heap);
+  // Of the film, cells have other numbers than of the first picture: what the reader looks at keeps its place.
+  useLayoutEffect(() => {
+    const old = before.current;
+    if (old === heap) return;
+    before.current = heap;
+    const { first, cells } = area.peek();
+    const anchor = pointed.peek()?.cell ?? cellOf(old, address) ?? first + Math.floor(cells / 2);
+    area.value = areaThen(old, heap, area.peek(), anchor);
+    current.value = cellThen(old, heap, current.peek());
+    const [was, is] = [cellOf(old, address), cellOf(heap, address)];
+    const [there, here] = [was, is].map((cell, i) => cell !== undefined && addressesOf([old, heap][i]!, cell));
+    // The cell may be larger now: so are the blocks that are listed.
+    if (there && here && address === addressesText(there)) app.change({ address: addressesText(here) }, "replace");
   }, [heap]);
   const blocks = usePart(app, "heap-blocks", blocksTask);
-  const chosen = cellOf(heap, app.place.value.address);
+  const exact = useSignal(heap.share === undefined);
+  useEffect(() => {
+    exact.value = heap.share === undefined; // a first picture has other cells
+  }, [heap]);
+  const selected = usePart(app, "heap-selected", (of) => (exact.value ? selectedTask(of) : undefined), false);
+  const dims = moment && isFiltered(app.place.value) && isOf(heap, moment, selected.shown.value?.value);
+  const chosen = cellOf(heap, address);
   const addresses = chosen === undefined ? undefined : addressesOf(heap, chosen);
   const choose = (cell: number) => {
     const there = addressesOf(heap, cell);
@@ -254,16 +279,22 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
           <span role="status">{notice.value}</span>
         </span>
       </div>
-      <p>
+      <p class="heap-now">
         <bdi>{words}</bdi>
         {heap.share !== undefined && (
-          <span class="quiet">
-            {" · "}a first picture, from {percent(heap.share, 1)} of the events; the film is being made
-          </span>
+          <span class="quiet"> · first picture: {percent(heap.share, 1)} of the events</span>
         )}
       </p>
       {isFiltered(app.place.value) && (
-        <p class="quiet">The picture has all blocks; filters select those that are listed beside it.</p>
+        <Answered part={selected} skeleton={<p class="quiet">The picture has all blocks.</p>}>
+          {({ live }) => (
+            <p class="quiet">
+              {dims
+                ? `The filters select ${size(live.bytes)} in ${plural(live.blocks, "block")}; other cells are dim.`
+                : "The picture has all blocks."}
+            </p>
+          )}
+        </Answered>
       )}
       <div class="heap-both">
         <div class="heap-main">
@@ -277,7 +308,8 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
                 <BlockBars {...{ app, heap, moment, addresses, tint, canvas }} cell={area.value.first} part={blocks}
                   leave={() => zoom(area.value.first, 2)} />
               ) : (
-                <HeapPicture {...{ heap, tint, now, area, zoom, chosen, choose, canvas }} does="click for its blocks" />
+                <HeapPicture {...{ heap, tint, now, area, zoom, pointed, current, chosen, choose, canvas }}
+                  selected={dims ? selected.shown.value?.value.fill : undefined} does="click for its blocks" />
               )}
               {!(toScale && tint === "occupancy") && <HeapLegend heap={heap} tint={tint} />}
             </>
@@ -288,7 +320,7 @@ function Shown({ app, heap }: { app: App; heap: Heap }) {
             toScale={() => (area.value = { first: chosen, cells: 1 })} />
         )}
       </div>
-      <Pinned app={app} />
+      <Pinned app={app} exact={exact} />
     </>
   );
 }
@@ -306,9 +338,18 @@ function blocksTask({ recording, place }: Selected): Task<LiveBlocks> | undefine
   return taskOf(recording, { name: "blocks", parameters, read: liveBlocksOf });
 }
 
-/** Whether there are filters other than of time. */
+/** What the blocks that the filters select have of each cell at the moment, whenever they were allocated. */
+function selectedTask({ recording, place }: Selected): Task<SelectedCells> | undefined {
+  if (!isFiltered(place)) return undefined;
+  const { at } = place;
+  // The film's own peak is that of its range.
+  const moment = at !== undefined && at !== "peak" && { at };
+  return taskOf(recording, { name: "frames", parameters: { ...filtersOf(place), ...moment }, read: selectedCellsOf });
+}
+
+/** Whether there are filters that select blocks, other than of time. */
 function isFiltered(place: Place): boolean {
-  const { from: _from, to: _to, ...filters } = filtersOf(place);
+  const { from: _from, to: _to, hide: _hide, ...filters } = filtersOf(place);
   return Object.keys(filters).length > 0;
 }
 
@@ -358,12 +399,16 @@ function gridOf(heap: Heap, now: number): GridData {
   };
 }
 
-/** Who keeps nearly empty pages in use, at the moment at which the film rests. */
-function Pinned({ app }: { app: App }) {
+/**
+ * Who keeps nearly empty pages in use, at the moment at which the film rests.
+ * @param exact whether the film is there: both read all events, so that neither would be there sooner at the same time
+ */
+function Pinned({ app, exact }: { app: App; exact: Signal<boolean> }) {
   const part = usePart<Pins>(
     app,
     "heap-pins",
     ({ recording, place }) => {
+      if (!exact.value) return undefined;
       const { from, to, at } = place;
       const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
       const parameters = { ...range, ...(at !== undefined && { at }), limit: 8 };
@@ -376,6 +421,7 @@ function Pinned({ app }: { app: App }) {
       <h2>
         Who pins this <span class="quiet">functions whose blocks keep nearly empty pages in use</span>
       </h2>
+      {!exact.value && <p class="quiet">They are looked for when the film is there.</p>}
       <Answered part={part} skeleton={<p class="quiet">…</p>}>
         {({ list, more }) =>
           list.length === 0 ? (

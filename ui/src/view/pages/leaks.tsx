@@ -157,12 +157,28 @@ function fateOf({ fate, leaked, end }: Growth): string {
 
 /** A row with all that is shown of it. */
 interface Item {
-  row: GridRow;
-  cells: readonly GridCell[];
+  readonly key: number; // of the row
+  readonly row: GridRow;
+  readonly cells: readonly GridCell[];
   group?: Group;
   /** What the right side explains, if it is not the group's call stack. */
   names?: readonly string[] | undefined;
   act?: () => void;
+}
+
+/** An item whose row and cells are made when it is first seen: of thousands, some dozens are. */
+function seenLater(group: Group, make: () => Pick<Item, "row" | "cells">): Item {
+  let made: Pick<Item, "row" | "cells"> | undefined;
+  return {
+    group,
+    key: group.key,
+    get row() {
+      return (made ??= make()).row;
+    },
+    get cells() {
+      return (made ??= make()).cells;
+    },
+  };
 }
 
 /** What the right side explains of what kept growing: a single call stack, or the function with all of them. */
@@ -253,8 +269,9 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
   const unfold = () => app.change({ unfolded: true }, "replace");
   const withFrames = (item: Item, group: Group, level: number): Item[] => {
     if (item.row.open !== true) return [item];
-    const frames = frameRows(group, item.row.key, level + 1, !place.unfolded);
-    return [item, ...frames.map((row) => ({ row, cells: [], ...(row.tone === "words" && { act: unfold }) }))];
+    const frames = frameRows(group, item.key, level + 1, !place.unfolded);
+    const rows = frames.map((row) => ({ key: row.key, row, cells: [], ...(row.tone === "words" && { act: unfold }) }));
+    return [item, ...rows];
   };
 
   const shown = useMemo((): { columns: GridColumn[]; items: Item[]; label: string } => {
@@ -273,13 +290,14 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
       ];
       const stackOf = (one: Suspect, level: number) => {
         const row = { ...groupRow(one.group, open.value), level, indent: level - 1 };
-        return withFrames({ row, cells: cells(one), group: one.group }, one.group, level);
+        return withFrames({ key: row.key, row, cells: cells(one), group: one.group }, one.group, level);
       };
       const items = growing.flatMap((one): Item[] => {
         if (one.stacks.length === 1) return stackOf(one, 1);
         const { group, key, stacks } = one;
         const row = { ...groupRow(group, open.value), key, open: isOpen(key), title: group.name };
-        const head: Item = { row: { ...row, note: noteOf(one) }, cells: cells(one), group, names: namesOf(one) };
+        const noted = { ...row, note: noteOf(one) };
+        const head: Item = { key, row: noted, cells: cells(one), group, names: namesOf(one) };
         return row.open ? [head, ...stacks.flatMap((stack) => stackOf(stack, 2))] : [head];
       });
       const columns = [
@@ -318,12 +336,13 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
           key, level: 1, indent: 0, open: rows > 0 ? isOpen(key) : undefined, tone: "words", note: problem, title: "",
           name: `allocated at ${app.clock.span({ begin: from, end: to })}`,
         };
-        const head: Item = { row, cells: cells(one?.whole["leaked"] ?? NaN, one?.whole["leaked-blocks"] ?? NaN, full) };
+        const sums = cells(one?.whole["leaked"] ?? NaN, one?.whole["leaked-blocks"] ?? NaN, full);
+        const head: Item = { key, row, cells: sums };
         if (!one || row.open !== true) return [head];
         const stacks = one.groups.flatMap((group, n) => {
           const own = groupRow(group, open.value);
-          const inner = { ...own, key: hash("in", own.key + i), level: 2, indent: 1 };
-          const item = { row: { ...inner, open: isOpen(inner.key) }, group };
+          const inner = hash("in", own.key + i);
+          const item = { key: inner, row: { ...own, key: inner, level: 2, indent: 1, open: isOpen(inner) }, group };
           const numbers = cells(one.total["leaked"]?.[n] ?? NaN, one.total["leaked-blocks"]?.[n] ?? NaN, full);
           return withFrames({ ...item, cells: numbers }, group, 2);
         });
@@ -336,8 +355,11 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
     const full = leaked?.[0] ?? 0;
     const items = sheet.groups.flatMap((group, i) => {
       if (hidden.rows.has(i)) return [];
-      const numbers = [...cells(leaked?.[i] ?? NaN, blocks?.[i] ?? NaN, full), cell(made?.[i] ?? NaN, counts, 0)];
-      return withFrames({ row: groupRow(group, open.value), cells: numbers, group }, group, 1);
+      const item = seenLater(group, () => ({
+        row: groupRow(group, open.value),
+        cells: [...cells(leaked?.[i] ?? NaN, blocks?.[i] ?? NaN, full), cell(made?.[i] ?? NaN, counts, 0)],
+      }));
+      return isOpen(group.key) ? withFrames(item, group, 1) : [item];
     });
     return { columns, items, label: "leaks by call stack" };
   }, [answer, view, open.value, parts.answers.value, hidden, place.unfolded]);
@@ -353,7 +375,7 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
       more: view === "stack" ? sheet.more : 0,
       row: (i) => items[i]?.row ?? { ...blank },
       cell: (i, c) => items[i]?.cells[c] ?? none,
-      find: (key) => items.findIndex(({ row }) => row.key === key),
+      find: (key) => items.findIndex((item) => item.key === key),
       sorted: view === "growth" ? "growth" : view === "age" ? "" : "leaked",
       reverse: false,
     }),
@@ -373,8 +395,8 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
     const item = items[i];
     if (!item) return;
     const next = new Set(open.value);
-    if (on) next.add(item.row.key);
-    else next.delete(item.row.key);
+    if (on) next.add(item.key);
+    else next.delete(item.key);
     open.value = next;
   };
   const picked = useRef<Group | undefined>(undefined);
@@ -428,8 +450,8 @@ function Rows({ app, answer, looking }: { app: App; answer: LeakAnswer; looking:
     const first = items[0];
     const before = cursor.key.peek();
     if (!first?.group || (before !== undefined && cursor.index(data) >= 0)) return;
-    open.value = new Set([first.row.key]);
-    cursor.set(first.row.key, 0);
+    open.value = new Set([first.key]);
+    cursor.set(first.key, 0);
     picked.current = first.group;
     if (place.picked.length === 0 || before !== undefined) explain(first.group, first.names);
   }, [data]);

@@ -25,6 +25,7 @@ import {
   sectionTitles,
   staticOf,
   whyNone,
+  type Curve,
   type Item,
   type Listing,
   type Section,
@@ -66,9 +67,11 @@ function ask<Q extends QuestionName>(
   section: Section,
   name: Q,
   parameters: Parameters[Q],
-  read: (answer: Answers[Q]) => Listing,
+  read: (answer: Answers[Q]) => Listing | Promise<Listing>,
 ): Asks {
-  const question: Question<Q, Found> = { name, parameters, read: (answer) => ({ section, listing: read(answer) }) };
+  const found = async (answer: Answers[Q]) => ({ section, listing: await read(answer) });
+  // A task waits for what reads its answer, whose code may have to be loaded.
+  const question: Question<Q, Promise<Found>> = { name, parameters, read: found };
   return question as unknown as Asks;
 }
 
@@ -100,6 +103,8 @@ function questionOf({ place }: Selected, detailNs: number): Asks {
       return ask(section, "top", mappingsParameters(place), mappingsOf);
     case "mismatches":
       return ask(section, "mismatches", { limit: 10_000 }, mismatchesOf);
+    case "replay":
+      return ask(section, "replay", {}, async (answer) => (await import("../../model/replay.ts")).replayOf(answer));
   }
 }
 
@@ -272,7 +277,9 @@ function List({ app, section, listing }: { app: App } & Found) {
     },
     copy,
   };
-  const why = isWhole(app) ? whyNone(section, place) : { why: nothingIntact, command: "heaptap verify FILE" };
+  const again = listing.why && { why: `${listing.why}. This command makes another:` };
+  const reason = { ...whyNone(section, place), ...again };
+  const why = isWhole(app) ? reason : { why: nothingIntact, command: "heaptap verify FILE" };
   return (
     <RowsPage
       notice={notice}
@@ -293,6 +300,7 @@ function List({ app, section, listing }: { app: App } & Found) {
         )
       }
     >
+      {listing.curves && <Curves curves={listing.curves} />}
       {items.length > 0 ? (
         <Grid data={data} events={events} cursor={cursor} />
       ) : (
@@ -302,6 +310,24 @@ function List({ app, section, listing }: { app: App } & Found) {
       )}
       <MenuHere menu={menu} />
     </RowsPage>
+  );
+}
+
+/** The resident sets of a replay. */
+function Curves({ curves }: { curves: readonly Curve[] }) {
+  return (
+    <ul class="curves" aria-label="resident set over the recorded time, before what was live">
+      {curves.map(({ name, text, path, back }) => (
+        <li key={name} title="resident set over the recorded time; behind it: what was live">
+          <span class="name">{visible(name)}</span>
+          <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
+            {back !== "" && <path class="curve back" d={back} />}
+            {path !== "" && <path class="curve" d={path} />}
+          </svg>
+          <b>{text}</b>
+        </li>
+      ))}
+    </ul>
   );
 }
 

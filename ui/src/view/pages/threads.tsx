@@ -187,6 +187,7 @@ const kinds: readonly Kind[] = [
   { key: "ownPeak", title: "own peak", unit: "bytes", hint: "the most that it had live at once" },
   { key: "temporary", title: "temporary", unit: "count", hint: "blocks that it freed before its next allocation" },
   { key: "depth", title: "depth", unit: "count", hint: "the most frames on a call stack" },
+  { key: "ended", title: "ended", unit: "ns", hint: "since the recording's start; – if it is not known to have ended" },
 ];
 
 const blank: GridRow = { key: 0, level: 1, indent: 0, open: undefined, name: "", note: "", title: "", tone: "words" };
@@ -200,12 +201,13 @@ function ThreadTable(props: { app: App; answer: ThreadAnswer; choose: (index: nu
   const { say, notice } = useNotice();
   const data = useMemo((): GridData => {
     const scales = new Map<string, { scale: Scale; most: number }>();
-    for (const { key, unit } of kinds) {
+    const shown = kinds.filter(({ key }) => key !== "ended" || answer.rows.some(({ ended }) => !Number.isNaN(ended)));
+    for (const { key, unit } of shown) {
       const most = answer.rows.reduce((max, row) => (row[key] > max ? row[key] : max), 0);
       scales.set(key, { scale: scaleOf(unit, most), most });
     }
     const rows = sorted(answer.rows, sort.value, reverse.value);
-    const columns = kinds.map(({ key, title, hint }): GridColumn => {
+    const columns = shown.map(({ key, title, hint }): GridColumn => {
       const { scale, most } = scales.get(key) ?? { scale: scaleOf("count", 0), most: 0 };
       const chars = Math.max(scale.text(most).length, title.length + 1, scale.unit.length + 2, 6);
       return { key, group: title, title: scale.unit || "\u00a0", hint, chars, sorts: true };
@@ -226,11 +228,11 @@ function ThreadTable(props: { app: App; answer: ThreadAnswer; choose: (index: nu
         return { ...blank, key: keyOf(row), name, title: visible(name), tone: "plain" };
       },
       cell: (i, c): GridCell => {
-        const kind = kinds[c];
+        const kind = shown[c];
         const value = (kind && rows[i]?.[kind.key]) ?? NaN;
         if (!kind || Number.isNaN(value)) return { text: "–", exact: "not known", bar: 0 };
         const { scale, most } = scales.get(kind.key) ?? { scale: scaleOf(kind.unit, value), most: 0 };
-        const bars = kind.key !== "depth" && most > 0;
+        const bars = kind.key !== "depth" && kind.key !== "ended" && most > 0;
         const whole = kind.key === "rate" ? Math.round(value) : value;
         return { text: scale.text(value), exact: scale.exact(whole), bar: bars ? value / most : 0, value };
       },
@@ -307,7 +309,7 @@ function sorted(rows: readonly ThreadRow[], by: string, reverse: boolean): Threa
   const kind = kinds.find(({ key }) => key === by)?.key;
   const name = ({ thread }: ThreadRow) => (thread ? threadText(thread) : "");
   const compare = (a: ThreadRow, b: ThreadRow) =>
-    kind === undefined ? name(a).localeCompare(name(b), undefined, { numeric: true }) : b[kind] - a[kind];
+    kind === undefined ? name(a).localeCompare(name(b), undefined, { numeric: true }) : (b[kind] || 0) - (a[kind] || 0);
   const order = (a: ThreadRow, b: ThreadRow) =>
     Number(a.thread === undefined) - Number(b.thread === undefined) || (reverse ? -compare(a, b) : compare(a, b));
   return [...rows].sort(order);

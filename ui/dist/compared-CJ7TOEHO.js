@@ -1,1 +1,0 @@
-import{a}from"./chunk-MZAJ4J66.js";import"./chunk-4UQLJ723.js";import"./chunk-RI3NZU4Q.js";import"./chunk-Y5IUOIRS.js";import"./chunk-HGIUYFHS.js";import"./chunk-GPS4XGE4.js";import"./chunk-X4U3GDRA.js";import"./chunk-JMTLYT5R.js";import"./chunk-WU2GUR6Z.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-I37WIYN4.js";import"./chunk-ZT645P6L.js";import"./chunk-RI3NZU4Q.js";import"./chunk-JMTLYT5R.js";import"./chunk-WU2GUR6Z.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
