@@ -1,1 +1,1 @@
-import"./chunk-QKFG4SJP.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-DBEBBFIZ.js";import"./chunk-VIX3UXXX.js";

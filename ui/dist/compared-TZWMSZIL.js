@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-DVZUUJGK.js";import"./chunk-JWNQQ447.js";import"./chunk-ZI755XKS.js";import"./chunk-Y5IUOIRS.js";import"./chunk-CVDTCKNW.js";import"./chunk-HRVHLR3B.js";import"./chunk-SOVB4FKG.js";import"./chunk-JMTLYT5R.js";import"./chunk-QKFG4SJP.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

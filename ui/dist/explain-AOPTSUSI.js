@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-KGQWVZIY.js";import"./chunk-O5FU22RX.js";import"./chunk-ZI755XKS.js";import"./chunk-JMTLYT5R.js";import"./chunk-QKFG4SJP.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
