@@ -22,7 +22,8 @@ export async function settled(page) {
   for (let quiet = 0, until = Date.now() + 60_000; quiet < 2; ) {
     const drawn = await page.evaluate(async () => {
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      const waits = document.querySelector("[aria-busy=true], .how.busy, .skeleton, .flame-skeleton");
+      const busy = '[aria-busy=true], .how.busy, .skeleton, .flame-skeleton, main[data-awaits]:not([data-awaits="0"])';
+      const waits = document.querySelector(busy);
       // A worker lays the flame graph out.
       const drawn = document.querySelector("main [role=tree], main .state");
       if (document.querySelector(".flame-page") && !drawn) return false;

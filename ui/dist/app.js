@@ -1,1 +1,1 @@
-import"./chunk-DBEBBFIZ.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-MP3HHDMR.js";import"./chunk-VIX3UXXX.js";

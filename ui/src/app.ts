@@ -47,6 +47,8 @@ export interface Hovered {
 export class App {
   readonly session = new Session(realBrowser());
   readonly #client = new Client(this.session, (input, init) => fetch(input, init), randomName());
+  /** How many answers are awaited. */
+  readonly running: ReadonlySignal<number> = this.#client.running;
   readonly #memory = new Memory((task) => this.#lasts(task));
   // The list is asked in a lane of its own: it must not be lost when the reader has already chosen.
   readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));

@@ -74,12 +74,10 @@ test("a quick answer shows no waiting", async () => {
   const { part, exact, pass, state } = make();
   part.settle(task("a"));
   assert.deepEqual(state(), [undefined, undefined]);
-  assert.equal(part.asks.value, true);
   await exact.end();
   pass(busyMs);
   pass(progressMs);
   assert.deepEqual(state(), ["a", undefined]);
-  assert.equal(part.asks.value, false);
 });
 
 test("a slow answer says so, then how far it is; what was shown stays", async () => {
@@ -174,24 +172,6 @@ test("after a drag back to the same selection, its exact answer replaces the rou
   part.settle(task("a"));
   await exact.end();
   assert.deepEqual(state(), ["a", undefined]);
-});
-
-test("it asks until its answer is there, is known already, or is not wanted any more", async () => {
-  const { part, exact } = make();
-  part.settle(task("a"));
-  await exact.end(new Fault("refused", "no", "here"));
-  assert.equal(part.asks.value, false);
-  part.retry();
-  assert.equal(part.asks.value, true);
-  part.settle(task("b"));
-  await exact.end();
-  assert.equal(part.asks.value, false);
-  part.settle(task("c"));
-  part.settle(task("b"));
-  assert.equal(part.asks.value, false);
-  part.settle(task("c"));
-  part.clear();
-  assert.equal(part.asks.value, false);
 });
 
 test("a cleared part shows nothing", async () => {

@@ -39,6 +39,7 @@ test("the newest task of a lane wins; other lanes go on", async () => {
   const old = view.run((ask) => ask("old"));
   const background = client.lane("background/x").run((ask) => ask("slow"));
   const fresh = view.run((ask) => ask("fresh"));
+  assert.equal(client.running.value, 3);
   assert.equal(calls[0]?.init.signal?.aborted, true);
   assert.equal(calls[1]?.init.signal?.aborted, false);
   waiting.get("/api/v1/old")?.(json("old"));
@@ -47,6 +48,7 @@ test("the newest task of a lane wins; other lanes go on", async () => {
   assert.equal(await old, undefined);
   assert.deepEqual(await fresh, { value: "fresh" });
   assert.deepEqual(await background, { value: "slow" });
+  assert.equal(client.running.value, 0);
 });
 
 test("a request that an older one has overtaken is sent again, a few times", async () => {

@@ -51,7 +51,6 @@ export interface Runner {
 export class Follower<T> {
   readonly #shown = signal<Shown<T> | undefined>(undefined);
   readonly #wait = signal<Wait | undefined>(undefined);
-  readonly #asks = signal(false);
   readonly #exact: Runner;
   readonly #rough: Runner | undefined;
   readonly #timer: Timer;
@@ -79,11 +78,6 @@ export class Follower<T> {
 
   get wait(): ReadonlySignal<Wait | undefined> {
     return this.#wait;
-  }
-
-  /** Whether an exact answer is awaited, from the first moment on. */
-  get asks(): ReadonlySignal<boolean> {
-    return this.#asks;
   }
 
   /** Asks roughly, while the selection still changes. One task runs at a time: answers come in a steady flow. */
@@ -133,13 +127,15 @@ export class Follower<T> {
       if (shown && shown.task.base !== task.base) this.#shown.value = undefined;
     });
     const shown = this.#shown.value;
-    const isShown = shown && !shown.rough && shown.task.key === task.key;
-    const known = isShown ? undefined : this.#known?.get(task);
-    const asks = !isShown && !known;
-    this.#asks.value = asks;
-    if (asks) void this.#runExact(task, current);
-    else this.#exact.cancel();
-    if (known) this.#show(known);
+    if (shown && !shown.rough && shown.task.key === task.key) {
+      this.#exact.cancel();
+      return;
+    }
+    const known = this.#known?.get(task);
+    if (known) {
+      this.#exact.cancel();
+      this.#show(known);
+    } else void this.#runExact(task, current);
   }
 
   async #runExact(task: Task<T>, current: () => boolean): Promise<void> {
@@ -166,7 +162,6 @@ export class Follower<T> {
     );
     stop();
     if (!current()) return;
-    this.#asks.value = false;
     if (!outcome) this.#wait.value = { phase: "cancelled" };
     else if ("fault" in outcome) {
       const { fault } = outcome;
@@ -211,7 +206,6 @@ export class Follower<T> {
     this.#generation++;
     this.#stopTimers();
     this.#wait.value = undefined;
-    this.#asks.value = false;
     this.#exact.cancel();
   }
 }

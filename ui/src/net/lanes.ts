@@ -1,5 +1,6 @@
 // Requests go in lanes. A lane carries one task at a time, and the newest wins: it aborts the one before, here and, by
 // the lane's name, on the server. So a drag never waits for answers that nobody will see, nor for the background.
+import { signal as makeSignal, type ReadonlySignal } from "@preact/signals";
 import type { Progress } from "../api.ts";
 import { Fault, faultOf, isAbort, unreachable } from "./fault.ts";
 import type { Session } from "./session.ts";
@@ -36,6 +37,7 @@ export class Lane {
     const controller = new AbortController();
     const { signal } = controller;
     this.#running = controller;
+    this.#client.ran(1);
     const progress = (p: Progress) => {
       if (!signal.aborted) onProgress(p);
     };
@@ -47,6 +49,7 @@ export class Lane {
       return { fault: faultOf(thrown, "heaptap") };
     } finally {
       if (this.#running === controller) this.#running = undefined;
+      this.#client.ran(-1);
     }
   }
 
@@ -60,6 +63,7 @@ export class Lane {
 const mostTries = 3;
 
 export class Client {
+  readonly #running = makeSignal(0);
   readonly #session: Session;
   readonly #fetch: typeof fetch;
   readonly #tab: string;
@@ -69,6 +73,16 @@ export class Client {
     this.#session = session;
     this.#fetch = doFetch;
     this.#tab = tab;
+  }
+
+  /** How many tasks run in all lanes; one whose answer is there, but is still being read, does. */
+  get running(): ReadonlySignal<number> {
+    return this.#running;
+  }
+
+  /** Counts tasks of lanes that begin, or -1 that ends. */
+  ran(more: 1 | -1): void {
+    this.#running.value = this.#running.peek() + more;
   }
 
   lane(name: LaneName): Lane {

@@ -132,7 +132,7 @@ export function Answered<T>(props: {
   const wait = part.wait.value;
   const busy = wait?.phase === "busy";
   return (
-    <div class="part" aria-busy={part.asks}>
+    <div class="part" aria-busy={busy}>
       {busy && wait.progress && <ProgressBox progress={wait.progress} cancel={() => part.cancel()} />}
       {busy && !shown && !wait.progress && props.skeleton}
       {wait?.phase === "failed" && <FaultBox fault={wait.fault} retry={() => part.retry()} />}

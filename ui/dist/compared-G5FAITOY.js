@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-7KLMGUXK.js";import"./chunk-KIGKNLPO.js";import"./chunk-NLZ4T5BS.js";import"./chunk-Y5IUOIRS.js";import"./chunk-WHJW65FD.js";import"./chunk-IHMA4S6Y.js";import"./chunk-E2WIB2PQ.js";import"./chunk-JMTLYT5R.js";import"./chunk-DBEBBFIZ.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

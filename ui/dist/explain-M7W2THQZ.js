@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-VG6TJE5V.js";import"./chunk-IPWYV6G7.js";import"./chunk-NLZ4T5BS.js";import"./chunk-JMTLYT5R.js";import"./chunk-DBEBBFIZ.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
