@@ -20,7 +20,7 @@ typedef uint64_t u64;
 typedef uint32_t u32;
 typedef uint8_t u8;
 
-#define PLAN_MAGIC 0x34304e414c505448ull // "HTPLAN04"
+#define PLAN_MAGIC 0x35304e414c505448ull // "HTPLAN05"
 
 struct plan_head {
 	u64 magic;
@@ -32,7 +32,7 @@ struct plan_head {
 	u32 epochs; // parts of the recorded order
 	u32 window; // a thread enters an epoch when all but this many before it have ended; 0: it does not wait
 	u32 chunks; // of pools
-	u32 unused;
+	u32 timed_window; // the same while time is measured
 };
 
 struct plan_thread {
@@ -67,7 +67,7 @@ enum plan_op {
 	OP_EPOCH, // -; the epoch that the thread leaves, and the one it enters (NO_EPOCH: none)
 	OP_TURN, // -; wait for this turn (the whole order is kept)
 	OP_PASS, // the next turn begins
-	OP_SPAWN, // thread: start it
+	OP_SPAWN, // thread: start it; in the stream of the thread that started it in the program
 	OP_TIME, // -; wait until so many ns have passed: lower half, upper half
 	OP_BEGIN, // -; wait until all epochs before this one have ended; what comes now is measured
 	OP_POOL, // chunk of a pool, which is allocated when it is first needed; offset of a block in it, and its size

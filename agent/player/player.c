@@ -72,6 +72,7 @@ static struct result *result;
 static u64 room_for_samples;
 static enum mode mode;
 static enum touch touch;
+static u32 window; // how many epochs a thread may be ahead of others; 0: any number
 static const u64 page = 4096;
 
 static u64 complete; // epochs that have ended
@@ -177,8 +178,11 @@ static u64 peak_rss(void)
 // ---------------------------------------------------------------------------------------------------------------------
 // Waiting for other threads
 
-#define SPINS 256 // as long as this, a thread does not let others run
-#define YIELDS 64 // and as long as this, it does not sleep
+// A thread that waits sleeps soon: it then finds much to do, as a thread that waits for a message does. Were it awake
+// whenever a block is there, it would follow close behind the thread that allocates them.
+#define SPINS 16 // as long as this, a thread does not let others run
+#define YIELDS 1 // and as long as this, it does not sleep
+#define LONGEST 4 // it sleeps for 5 us, then for twice as long each time, up to 2^4 times as long
 
 struct waiting {
 	u64 tsc, cpu;
@@ -199,7 +203,8 @@ static COLD void wait_more(struct waiting *w)
 		syscall(SYS_sched_yield);
 		return;
 	}
-	struct timespec t = {0, 50000};
+	u32 n = w->spins - SPINS - YIELDS;
+	struct timespec t = {0, 5000 << (n < LONGEST ? n : LONGEST)};
 	syscall(SYS_nanosleep, &t, 0);
 }
 
@@ -262,8 +267,8 @@ static void change_epoch(struct thread *t, u32 left, u32 entered)
 		__atomic_fetch_add(&epoch_left[left], 1, __ATOMIC_SEQ_CST);
 		advance();
 	}
-	if (entered != NO_EPOCH && head.window && entered > head.window)
-		WAIT_UNTIL(t, __atomic_load_n(&complete, __ATOMIC_ACQUIRE) >= entered - head.window);
+	if (entered != NO_EPOCH && window && entered > window)
+		WAIT_UNTIL(t, __atomic_load_n(&complete, __ATOMIC_ACQUIRE) >= entered - window);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -630,6 +635,7 @@ static void play_thread(u32 number)
 	for (u32 i = 0, n = number; i < digits; i++, n /= 10)
 		name[6 + digits - i] = (char)('0' + n % 10);
 	prctl(PR_SET_NAME, name);
+	prctl(PR_SET_TIMERSLACK, 1000); // ns that a sleep may be longer than it should; 50,000 else
 	memset(buffer, 0, sizeof buffer);
 	t.cpu_begin = now(CLOCK_THREAD_CPUTIME_ID);
 	for (u64 at = threads[number].first, before = 0; at; at = chunk->next) {
@@ -862,6 +868,7 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 	rollup_file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
 	note_allocator();
 	read_plan(argv[1]);
+	window = mode == MODE_TIME || mode == MODE_LATENCY ? head.timed_window : head.window;
 	if (mode == MODE_LATENCY) {
 		classes = reserve(head.slots);
 		times = reserve(PROCESSORS * sizeof *times);

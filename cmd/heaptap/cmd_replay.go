@@ -49,10 +49,10 @@ func newReplayCommand() *cobra.Command {
 		Long: `Replay makes the calls of a recording once more, against each of the allocators: one thread for each
 recorded thread, started when that has its first call, and ended when that ended. Blocks that one
 thread hands to another are freed after their allocation, and threads stay within 10,000 calls of the
-recorded order. Printed are, for each allocator: the time of a call, percentiles from separate runs,
-processor time, the resident set at its peak and on average, page faults, system calls for memory, and
-what stays resident after all blocks were freed. * marks the best. What the player itself costs is
-measured with an allocator that does nothing, and subtracted.
+recorded order, or 1,000,000 while time is measured. Printed are, for each allocator: the time of a
+call, percentiles from separate runs, processor time, the resident set at its peak and on average, page
+faults, system calls for memory, and what stays resident after all blocks were freed. * marks the best.
+What the player itself costs is measured with an allocator that does nothing, and subtracted.
 
 A recording does not say which pages of a block the program wrote to, unless it was made with run
 --residency. So memory is an interval: from a write to the first byte of each block to one to each of its
@@ -88,7 +88,8 @@ colons, and are set in the player's environment.`,
 	f.StringVar(&q.players, "threads", "recorded", "play the threads beside the main one in `N` threads; recorded: "+
 		"each in one of its own")
 	f.StringVar(&q.ordered, "order", string(replay.Window), "keep threads in the recorded `ORDER`: window (within "+
-		"10,000 calls), total (exactly; one thread at a time) or free (only blocks are handed over in order)")
+		"10,000 calls; 1,000,000 while time is measured), total (exactly; one thread at a time) or free (only "+
+		"blocks are handed over in order)")
 	f.StringArrayVar(&q.whatIf, "what-if", nil, "also play the calls of a changed program: `KIND=STACK`, where "+
 		"KIND is pool, reserve or drop-temporaries, and STACK a regular expression as that of --focus; may be "+
 		"repeated; the allocator is then glibc, unless --allocators says more")

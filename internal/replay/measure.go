@@ -21,7 +21,7 @@ type Settings struct {
 	Failed func(error)
 }
 
-// moreRuns bounds the runs in which clocks or the resident set are read again and again.
+// moreRuns bounds the runs in which clocks are read again and again.
 const moreRuns = 3
 
 // Spread is what several runs gave.
@@ -152,16 +152,15 @@ const (
 
 // sums are the outcomes of one allocator's runs.
 type sums struct {
-	a        Allocator
-	plan     *Plan
-	empty    *sums // of the same plan
-	err      error
-	time     []*outcome
-	latency  []*outcome
-	memory   map[Touch][]memoryRun
-	calls    *outcome
-	noCalls  bool
-	perTouch map[Touch][]*outcome // of all runs, for peaks
+	a       Allocator
+	plan    *Plan
+	empty   *sums // of the same plan
+	err     error
+	time    []*outcome
+	latency []*outcome
+	memory  map[Touch][]memoryRun
+	calls   *outcome
+	noCalls bool
 }
 
 type memoryRun struct {
@@ -192,7 +191,7 @@ func Measure(ctx context.Context, p *Player, plan, changed *Plan, list []Allocat
 			all = append(all, &sums{a: a, plan: plan, empty: all[i]})
 		}
 	}
-	total, done := uint64(len(all)*(s.Runs+3*min(s.Runs, moreRuns)+1)), uint64(0)
+	total, done := uint64(len(all)*(3*s.Runs+min(s.Runs, moreRuns)+1)), uint64(0)
 	for round := range s.Runs {
 		for _, m := range all {
 			t := basic
@@ -202,14 +201,14 @@ func Measure(ctx context.Context, p *Player, plan, changed *Plan, list []Allocat
 			steps := []step{{modeTime, t}}
 			if round < moreRuns {
 				steps = append(steps, step{modeLatency, t})
-				switch {
-				case m.empty == nil || s.Touch != "":
-					steps = append(steps, step{modeMemory, t})
-				case m.plan.recorded:
-					steps = append(steps, step{modeMemory, TouchRecorded})
-				default:
-					steps = append(steps, step{modeMemory, t}, step{modeMemory, TouchAll})
-				}
+			}
+			switch {
+			case m.empty == nil || s.Touch != "":
+				steps = append(steps, step{modeMemory, t})
+			case m.plan.recorded:
+				steps = append(steps, step{modeMemory, TouchRecorded})
+			default:
+				steps = append(steps, step{modeMemory, t}, step{modeMemory, TouchAll})
 			}
 			if round == 0 && m.empty != nil {
 				steps = append(steps, step{modeCalls, t})
@@ -255,10 +254,7 @@ func (m *sums) run(ctx context.Context, p *Player, s step) {
 		return
 	}
 	if m.memory == nil {
-		m.memory, m.perTouch = make(map[Touch][]memoryRun), make(map[Touch][]*outcome)
-	}
-	if s.mode != modeLatency {
-		m.perTouch[s.Touch] = append(m.perTouch[s.Touch], o)
+		m.memory = make(map[Touch][]memoryRun)
 	}
 	switch s.mode {
 	case modeTime:
@@ -300,7 +296,7 @@ func (m *sums) own() Own {
 	return Own{
 		Call:    perCall(m.time).Median,
 		Latency: latencyOf(m.latency, 0, anyCall, anyClass).P50,
-		RSS:     spreadBy(m.perTouch[TouchNone], func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median,
+		RSS:     m.spread(TouchNone, func(o *outcome) float64 { return diff(o.RSSPeak, o.Tables) }).Median,
 	}
 }
 
@@ -370,6 +366,16 @@ func spreadBy(list []*outcome, f func(o *outcome) float64) Spread {
 	return spreadOf(values)
 }
 
+// spread is of the runs in which memory was measured, with that much touched. In the others, threads may be further
+// apart than in the program, and more may be live.
+func (m *sums) spread(t Touch, f func(o *outcome) float64) Spread {
+	var list []*outcome
+	for _, run := range m.memory[t] {
+		list = append(list, run.outcome)
+	}
+	return spreadBy(list, f)
+}
+
 func diff(a, b uint64) float64 { return max(float64(a)-float64(b), 0) }
 
 // resident sums up what was resident when that much was touched.
@@ -384,9 +390,9 @@ func (m *sums) resident(own Own, t Touch) *Resident {
 			return max(float64(rss(o))-float64(o.Tables)-own.RSS, 0)
 		}
 	}
-	r.Peak = spreadBy(m.perTouch[t], without(func(o *outcome) uint64 { return max(o.RSSPeak, o.RSSEnd) }))
-	r.End = spreadBy(m.perTouch[t], without(func(o *outcome) uint64 { return o.RSSEnd }))
-	r.Freed = spreadBy(m.perTouch[t], without(func(o *outcome) uint64 { return o.RSSFreed }))
+	r.Peak = m.spread(t, without(func(o *outcome) uint64 { return max(o.RSSPeak, o.RSSEnd) }))
+	r.End = m.spread(t, without(func(o *outcome) uint64 { return o.RSSEnd }))
+	r.Freed = m.spread(t, without(func(o *outcome) uint64 { return o.RSSFreed }))
 	var means, fragments, pss []float64
 	for i, run := range m.memory[t] {
 		// What is the player's own at that moment, as with the allocator that does nothing.

@@ -8,7 +8,7 @@ import (
 
 // The layout of a plan, as agent/player/plan.h describes it.
 const (
-	planMagic   = 0x34304e414c505448 // "HTPLAN04"
+	planMagic   = 0x35304e414c505448 // "HTPLAN05"
 	headBytes   = 56
 	threadBytes = 16
 	chunkBytes  = 16384 // with its head
@@ -62,6 +62,7 @@ type planFile struct {
 type stream struct {
 	number uint32
 	tid    uint32
+	thread uint32   // the first recorded thread that it plays
 	words  []uint32 // those that are not in the file yet
 	first  uint64   // where its first chunk is; 0: there is none yet
 	last   uint64   // and its last one
@@ -148,7 +149,7 @@ func (p *planFile) write(b []byte) error {
 }
 
 // finish writes what is left, the tables and the head.
-func (p *planFile) finish(slots, window uint32, epochs []uint32) error {
+func (p *planFile) finish(slots, window, timed uint32, epochs []uint32) error {
 	for _, s := range p.streams {
 		if err := p.flush(s); err != nil {
 			return err
@@ -177,7 +178,7 @@ func (p *planFile) finish(slots, window uint32, epochs []uint32) error {
 	for _, v := range [...]uint64{planMagic, p.size, threadsAt, epochsAt} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	for _, v := range [...]uint32{uint32(len(p.streams)), slots, uint32(len(epochs)), window, p.chunks, 0} {
+	for _, v := range [...]uint32{uint32(len(p.streams)), slots, uint32(len(epochs)), window, p.chunks, timed} {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	if _, err := p.f.WriteAt(b, 0); err != nil {

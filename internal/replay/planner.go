@@ -27,8 +27,15 @@ const (
 // Orders are all of them.
 var Orders = []string{string(Window), string(Total), string(Free)}
 
-// WindowEvents is how far apart two threads are at most, in events of the recorded order.
-const WindowEvents = 10_000
+// WindowEvents is how far apart two threads are at most, in events of the recorded order. While time is measured, it is
+// TimedEvents: who waits for others after every 10,000 calls finds no other thread in the allocator, and its caches cold;
+// a thread calls an allocator some 100,000 times before another one takes its processor. It is less than that if the
+// program allocates more than timedBytes meanwhile, since memory would grow by as much.
+const (
+	WindowEvents = 10_000
+	TimedEvents  = 1_000_000
+	timedBytes   = 256 << 20
+)
 
 // Options say how a recording is planned.
 type Options struct {
@@ -69,6 +76,7 @@ type Epoch struct {
 	Live    uint64 // requested bytes that are live in it on average
 	sum     uint64 // of the live bytes after each call, to get there
 	calls   uint64
+	bytes   uint64 // that are allocated in it
 	threads uint32 // that play in it
 }
 
@@ -141,7 +149,8 @@ type planner struct {
 	sizes   []uint64  // of the block in each slot
 	players []*stream // of the recorded threads
 	exits   []exit    // that are still to come
-	drop    []bool    // call stacks whose allocations are dropped
+	starts  starts
+	drop    []dropping // which call stacks' allocations are dropped
 	moving  map[uint32][]uint64
 	whatIf  *whatIf // nil: nothing is changed
 	touched map[uint64][]pageRun
@@ -164,6 +173,9 @@ func newPlanner(r *recording.Reader, f *os.File, o Options) *planner {
 	p.at = p.newStream(uint32(r.Process().PID))
 	if o.Threads == 0 {
 		p.exits = exitsOf(r.Threads())
+	}
+	if first, _ := r.Cuts(); o.From <= first {
+		p.starts = startsOf(r)
 	}
 	return p
 }
@@ -194,6 +206,7 @@ func (p *planner) player(thread uint32) *stream {
 		s = p.file.streams[1+int(thread)%others]
 	default:
 		s = p.newStream(tid)
+		s.thread = thread
 		s.stays = p.o.Threads == 0 && recorded.End != 0
 	}
 	p.players[thread] = s
@@ -340,8 +353,11 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 		switch {
 		case e.Func.InPool() || e.Func >= event.PoolAlloc:
 			d.Pools++
-		case int(e.Stack) < len(p.drop) && p.drop[e.Stack]:
+		case int(e.Stack) < len(p.drop) && p.drop[e.Stack] != kept:
 			d.Threads++
+			if p.drop[e.Stack] == startsThread {
+				p.starts.by = append(p.starts.by, e.Thread)
+			}
 		case e.Size > 1<<47 || e.Align > 1<<40:
 			d.Impossible++
 		case p.whatIf.drops(ref):
@@ -373,8 +389,7 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 // enter plans what a stream has to do before its next operation.
 func (p *planner) enter(s *stream, time int64) error {
 	if s.ops == 0 && s.number > 0 {
-		// The thread that has the operation before this one starts the thread.
-		if err := p.file.add(p.at, opSpawn, s.number); err != nil {
+		if err := p.startThread(s, time); err != nil {
 			return err
 		}
 	}
@@ -517,6 +532,7 @@ func (p *planner) allocate(e *event.Event, ref, old uint64, moves bool) error {
 	total := p.whatIf.size(ref, e.Size)
 	p.sizes[slot] = total
 	p.liveBytes += total
+	p.plan.Epochs[len(p.plan.Epochs)-1].bytes += total
 	large := func(size uint64) error {
 		if size>>32 == 0 {
 			return nil
@@ -603,9 +619,10 @@ func (p *planner) finish() error {
 	if p.plan.Calls == 0 {
 		return fmt.Errorf("%s: nothing was allocated or freed in the range", p.r.Name())
 	}
-	window := uint32(0)
+	window, timed := uint32(0), uint32(0)
 	if p.o.Order == Window {
 		window = 1 // a thread enters an epoch when those before the last one have ended
+		timed = timedWindow(p.plan.Epochs, p.perEpoch)
 	}
 	p.plan.Threads, p.plan.Slots = len(p.file.streams), len(p.pool.filled)
 	p.plan.Last = p.liveBytes
@@ -616,9 +633,31 @@ func (p *planner) finish() error {
 		}
 		before = e.Time
 	}
-	err := p.file.finish(uint32(p.plan.Slots), window, counts)
+	err := p.file.finish(uint32(p.plan.Slots), window, timed, counts)
 	p.plan.Bytes = p.file.size
 	return err
+}
+
+// timedWindow is how many epochs a thread may be ahead of others while time is measured.
+func timedWindow(epochs []Epoch, perEpoch uint64) uint32 {
+	window := max(int(TimedEvents/perEpoch)-1, 1)
+	for window > 1 && mostBytes(epochs, window+1) > timedBytes {
+		window /= 2
+	}
+	return uint32(window)
+}
+
+// mostBytes is how much is allocated in n neighbouring epochs at most.
+func mostBytes(epochs []Epoch, n int) (most uint64) {
+	sum := uint64(0)
+	for i := range epochs {
+		sum += epochs[i].bytes
+		if i >= n {
+			sum -= epochs[i-n].bytes
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 func sortedKeys[V any](m map[uint32]V) []uint32 {
@@ -628,63 +667,4 @@ func sortedKeys[V any](m map[uint32]V) []uint32 {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// makesThreads are functions below which memory for threads is allocated: the player's threads allocate theirs.
-var makesThreads = map[string]bool{
-	"pthread_create": true, "__pthread_create_2_1": true, "pthread_create@@GLIBC_2.34": true, "__tls_get_addr": true,
-	"_dl_allocate_tls": true, "_dl_allocate_tls_init": true, "_dl_resize_dtv": true, "allocate_dtv": true,
-	"tls_get_addr_tail": true, "_dl_update_slotinfo": true,
-}
-
-// dropped returns the call stacks below such functions. A thread's own call stacks do not have them: they begin in the
-// thread.
-func dropped(r *recording.Reader) []bool {
-	pcs := make(map[uint32]bool)
-	for pc := range r.PCs().All {
-		for _, f := range r.Frames(pc) {
-			if makesThreads[f.Function] {
-				pcs[pc] = true
-			}
-		}
-	}
-	nodes := r.Nodes()
-	last := uint32(0)
-	for id := range nodes.All {
-		last = max(last, id)
-	}
-	if len(pcs) == 0 || uint64(last) > 16*uint64(nodes.Len())+4096 {
-		return nil
-	}
-	const unknown, keep, drop = 0, 1, 2
-	state := make([]uint8, last+1)
-	var path []uint32
-	for id := range nodes.All {
-		path = path[:0]
-		found := uint8(keep)
-		for at := id; ; {
-			n, ok := nodes.Get(at)
-			if !ok || at == 0 || int(at) >= len(state) || len(path) > len(state) {
-				break
-			}
-			if state[at] != unknown {
-				found = state[at]
-				break
-			}
-			path = append(path, at)
-			if pcs[n.PC] {
-				found = drop
-				break
-			}
-			at = n.Parent
-		}
-		for _, at := range path {
-			state[at] = found
-		}
-	}
-	out := make([]bool, len(state))
-	for i, s := range state {
-		out[i] = s == drop
-	}
-	return out
 }

@@ -119,14 +119,14 @@ func (p *Player) command(ctx context.Context, plan *Plan, a Allocator, result st
 	return cmd
 }
 
-// Once returns the command line that plays a plan once, for a tool that watches it. The blocks that are live at the end
-// of the plan are not freed.
+// Once returns the command line that plays a plan once, as for a measurement of memory, for a tool that watches it. The
+// blocks that are live at the end of the plan are not freed.
 func (p *Player) Once(plan *Plan) ([]string, error) {
 	result := filepath.Join(p.dir, "result")
 	if err := os.WriteFile(result, make([]byte, binary.Size(&outcome{})), 0o600); err != nil {
 		return nil, err
 	}
-	return p.command(context.Background(), plan, Allocator{}, result, modeTime, TouchNone, "keep").Args, nil
+	return p.command(context.Background(), plan, Allocator{}, result, modeMemory, TouchNone, "keep").Args, nil
 }
 
 // play runs the player once. It may return fewer readings than there are epochs, but no part of an outcome.

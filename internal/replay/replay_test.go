@@ -492,3 +492,25 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestTimedWindow: threads may be far apart while time is measured, but not so far that much more would be live.
+func TestTimedWindow(t *testing.T) {
+	t.Parallel()
+	small, large := make([]Epoch, 1000), make([]Epoch, 1000)
+	for i := range small {
+		small[i].bytes, large[i].bytes = 1000, 1000
+	}
+	large[700].bytes, large[703].bytes = timedBytes-3000, 3000
+	for _, c := range []struct {
+		epochs   []Epoch
+		perEpoch uint64
+		want     uint32
+	}{
+		{nil, 5000, 199}, {small, 5000, 199}, {small, 64, 15624}, {large, 5000, 1},
+		{[]Epoch{{bytes: timedBytes * 2}}, 5000, 1},
+	} {
+		if got := timedWindow(c.epochs, c.perEpoch); got != c.want {
+			t.Errorf("%d epochs of %d: %d, want %d", len(c.epochs), c.perEpoch, got, c.want)
+		}
+	}
+}
