@@ -28,9 +28,9 @@ const (
 var Orders = []string{string(Window), string(Total), string(Free)}
 
 // WindowEvents is how far apart two threads are at most, in events of the recorded order. While time is measured, it is
-// TimedEvents: who waits for others after every 10,000 calls finds no other thread in the allocator, and its caches cold;
-// a thread calls an allocator some 100,000 times before another one takes its processor. It is less than that if the
-// program allocates more than timedBytes meanwhile, since memory would grow by as much.
+// TimedEvents: in a replay in which threads wait for one another after every 10,000 calls, no other thread is in the
+// allocator, and caches are cold; a thread makes some 100,000 calls before the scheduler gives its processor to another
+// one. It is less than that if the program allocates more than timedBytes meanwhile: memory would grow by as much.
 const (
 	WindowEvents = 10_000
 	TimedEvents  = 1_000_000
