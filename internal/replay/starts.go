@@ -31,8 +31,8 @@ func startsOf(r *recording.Reader) starts {
 	return s
 }
 
-// startThread plans the start of a stream's thread, by the one that started it in the program, as far as that is known, or by
-// the main thread. (Where pthread_create finds a stack of a thread that has ended, it allocates nothing.)
+// startThread plans the start of a stream's thread, by the one that started it in the program, as far as that is known,
+// or by the main thread. (Where pthread_create finds a stack of a thread that has ended, it allocates nothing.)
 func (p *planner) startThread(s *stream, time int64) error {
 	by := p.file.streams[0]
 	if rank, ok := p.starts.ranks[s.thread]; ok && rank < len(p.starts.by) {

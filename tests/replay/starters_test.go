@@ -57,7 +57,7 @@ func TestStarters(t *testing.T) {
 	want := []started{{2, true}, {1, true}, {0, false}, {0, false}}
 	kit.Same(t, "threads of the program", starters(t, r), want)
 	for _, order := range []replay.Order{replay.Window, replay.Total, replay.Free} {
-		kit.Same(t, "threads of the player, order "+string(order), starters(t, played(t, r, replay.Options{Order: order})),
-			want)
+		again := played(t, r, replay.Options{Order: order})
+		kit.Same(t, "threads of the player, order "+string(order), starters(t, again), want)
 	}
 }
