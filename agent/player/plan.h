@@ -74,6 +74,7 @@ enum plan_op {
 	// number of runs of pages that are to be touched, instead of all, of the block that the next operation
 	// allocates; for each: its first page, counting from that of the block's first byte, and how many
 	OP_TOUCH,
+	OP_KEPT, // -; how many bytes are written to of a buffer that the thread keeps, instead of a block
 	OP_END, // thread that stays: wait until it has played, end it, and wait until it is gone
 	OPS,
 };

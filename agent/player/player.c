@@ -72,6 +72,7 @@ static struct result *result;
 static u64 room_for_samples;
 static enum mode mode;
 static enum touch touch;
+static u64 stride; // when all of a block is touched, one byte of so many: a page's, or a cache line's
 static u32 window; // how many epochs a thread may be ahead of others; 0: any number
 static const u64 page = 4096;
 
@@ -89,6 +90,7 @@ struct thread {
 	u64 cpu_begin;
 	u64 waits, wait_tsc, wait_cpu_tsc, wait_cpu_ns;
 	u64 calls[CALLS];
+	u8 kept[32 << 10];
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -364,7 +366,7 @@ INLINE void touch_block(void *p, u64 from, u64 size, enum touch how, struct runs
 			b[0] = 1;
 		return;
 	}
-	for (; from < size; from = (from | 4095) + 1)
+	for (; from < size; from = (from | (stride - 1)) + 1)
 		b[from] = 1;
 	b[size - 1] = 1;
 }
@@ -590,6 +592,10 @@ INLINE void play(struct thread *t, const u32 *w, const u32 *end, const int timed
 			runs = (struct runs){w + 1, arg};
 			w += 1 + 2 * (u64)arg;
 			break;
+		case OP_KEPT:
+			touch_block(t->kept, 0, w[1] < sizeof t->kept ? w[1] : sizeof t->kept, how, &runs);
+			w += 2;
+			break;
 		case OP_END:
 			end_thread(t, arg);
 			w++;
@@ -624,7 +630,9 @@ static void (*const players[2][4])(struct thread *, const u32 *, const u32 *) = 
 // Plays all chunks of a thread.
 static void play_thread(u32 number)
 {
-	struct thread t = {.number = number};
+	struct thread t; // without the kept buffer, which is only touched if it is needed
+	memset(&t, 0, offsetof(struct thread, kept));
+	t.number = number;
 	// An operation that a plan cuts short at the end of its chunk reads beyond the end.
 	_Alignas(16) u8 buffer[PLAN_CHUNK + 64];
 	struct plan_chunk *chunk = (struct plan_chunk *)buffer;
@@ -868,6 +876,7 @@ __attribute__((visibility("hidden"))) int player_main(int argc, char **argv)
 	rollup_file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
 	note_allocator();
 	read_plan(argv[1]);
+	stride = mode == MODE_MEMORY ? page : 64;
 	window = mode == MODE_TIME || mode == MODE_LATENCY ? head.timed_window : head.window;
 	if (mode == MODE_LATENCY) {
 		classes = reserve(head.slots);

@@ -39,6 +39,7 @@ const (
 	opBegin
 	opPool
 	opTouch
+	opKept
 	opEnd
 )
 

@@ -362,6 +362,7 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 			d.Impossible++
 		case p.whatIf.drops(ref):
 			p.plan.Changed.Temporaries++
+			return p.kept(e)
 		case moves && p.stays(e, ref, old):
 		default:
 			return p.allocate(e, ref, old, moves)

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/heaptap/heaptap/internal/event"
 )
@@ -150,6 +151,15 @@ func (p *planner) foresee(ctx context.Context, from, to uint64) error {
 		}
 		return nil
 	})
+}
+
+// kept plans what takes the place of a temporary allocation: a buffer that the thread keeps, and writes to.
+func (p *planner) kept(e *event.Event) error {
+	s := p.player(e.Thread)
+	if err := p.enter(s, e.Time); err != nil {
+		return err
+	}
+	return p.file.add(s, opKept, 0, uint32(min(e.Size, math.MaxUint32)))
 }
 
 // inPool plans a block of a pool.
