@@ -25,7 +25,7 @@ var stages = []stage{
 	{"decode and order", `record/(order|ticks|records)\. record\.\(\*(piecesArrived|roundEnded)\)`},
 	{"settle: what else is asked of each event", `record\.\(\*process\) record/(pairs|notes|pools|watch)\.`},
 	{"ledger", `internal/ledger\. record/journal\.\(\*State\)`},
-	{"rows on their way to the columns", `internal/recording\.\(\*(Writer|chunk)\)`},
+	{"rows on their way to the columns", `internal/recording\.\(\*Writer\)`},
 	{"columns", `recording/(block|column)\.`},
 	{"statistics", `internal/tally\.`},
 	{"summaries by block", `recording\.\(\*(appender|summaries|farWriter)\) ` +

@@ -65,24 +65,6 @@ type Full struct {
 	Region uint32 // where its thread was when the event was recorded: how often it had entered or left regions
 }
 
-// Cut removes the first rows and their events from the batch. Its sums are not known any more. If it has no further
-// row, what comes after all rows goes, too.
-func (b *Batch) Cut(rows int) {
-	if rows == len(b.Rows) {
-		*b = Batch{}
-		return
-	}
-	others, full := 0, 0
-	for ; others < len(b.Others) && b.Others[others].Row < rows; others++ {
-		full = b.Others[others].End
-	}
-	*b = Batch{Rows: b.Rows[rows:], Others: b.Others[others:], Full: b.Full[full:]}
-	for i := range b.Others {
-		b.Others[i].Row -= rows
-		b.Others[i].End -= full
-	}
-}
-
 // Parts returns the events in their order: plain ones, then those of a row that is not plain, and so on.
 func (b *Batch) Parts() iter.Seq2[[]Row, []Full] {
 	return func(yield func([]Row, []Full) bool) {

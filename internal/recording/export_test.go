@@ -37,8 +37,7 @@ func (w *Writer) AppendBlock(typ BlockType, payload []byte) error { return w.app
 // What the tests of writing need.
 
 const (
-	ChunkEvents  = chunkEvents
-	MaxChunks    = maxChunks
+	MaxJobs      = maxJobs
 	TableRows    = tableRows
 	VariableRows = variableRows
 )

@@ -20,8 +20,7 @@ func TestPlain(t *testing.T) {
 		{threads: 4, stacks: 70, window: 300, burst: 5, foreign: true, repeat: .5, tick: 700},
 		{threads: 3, stacks: 40, window: 100, burst: 9, foreign: true, odd: true, sampled: true, tick: 300},
 	} {
-		for _, n := range []int{1, recording.ChunkEvents, 20_000, recording.BlockEvents,
-			recording.BlockEvents + 3*recording.ChunkEvents + 7} {
+		for _, n := range []int{1, 4096, 20_000, recording.BlockEvents, recording.BlockEvents + 12_295} {
 			t.Run(fmt.Sprint(i, " ", n), func(t *testing.T) {
 				t.Parallel()
 				events := p.run(uint64(n), n)

@@ -69,27 +69,17 @@ type Writer struct {
 	broken   atomic.Pointer[error] // app's error
 	sampling event.Sampling
 
-	// What was added is collected in a chunk, and counted.
-	filling    *chunk
-	pending    pendingTables
-	pages      pageWriter
-	before     uint64 // events before the chunk
-	inBlock    int    // of them in its block
+	handed     uint64
 	allocs     uint64
 	liveBytes  uint64
 	liveBlocks uint64
-	// Chunks that are full are encoded by a goroutine of its own, from the first on: they are on their way to it by
-	// chunks and come back by encoded. While none is on its way, enc, due, jobs and what belongs to them are the
-	// caller's.
-	chunks   chan *chunk
-	encoded  chan *chunk
-	unused   []*chunk
-	inFlight int // chunks on their way
+	one        [1]event.Full // that is being appended
 
-	enc *block.Encoder
-	due pendingTables // to be written with the block that is being encoded, or before
+	enc     *block.Encoder
+	pending pendingTables // to be written with the block that is being encoded, or before
+	pages   pageWriter
 	// Blocks that are full are packed and written by another goroutine, from the first on: jobs are on their way to
-	// it and come back by spare. While none is on its way, app is that of who has enc.
+	// it and come back by spare. While none is on its way, app is the caller's.
 	jobs    chan *job
 	spare   chan *job
 	idle    []*job
@@ -146,7 +136,7 @@ func (w *Writer) Reopen() (*os.File, error) {
 // writerOf returns a writer without an appender.
 func writerOf(name string, p event.Process, opts Options) *Writer {
 	return &Writer{name: name, enc: block.NewEncoder(opts.Addresses, opts.Births != nil), opts: opts, process: p,
-		sampling: p.Sampling, filling: new(chunk)}
+		sampling: p.Sampling}
 }
 
 func newWriter(f file, name string, p event.Process, opts Options) (*Writer, error) {
@@ -293,17 +283,26 @@ func (w *Writer) Event(e *event.Event) error {
 }
 
 // Append adds events, and retains nothing of them. They must be such as a ledger makes: Event adds others. Times are in
-// units of Quantum in rows, and in nanoseconds in full events, of which those that are samples get their weights.
+// units of Quantum in rows, and in nanoseconds in full events, of which those that are samples get their weights. The
+// stacks of rows are not known any more.
 func (w *Writer) Append(b *event.Batch) {
 	w.allocs += b.Allocs
 	w.liveBlocks += 2*b.Allocs - b.Plain
 	w.liveBytes += b.Bytes
 	for rows, full := range b.Parts() {
-		for rows = w.filling.rows(rows); len(rows) > 0; rows = w.filling.rows(rows) {
-			w.nextChunk()
-		}
+		w.encode(rows, nil)
 		for i := range full {
 			w.full(&full[i])
+		}
+	}
+}
+
+// encode appends events to the columns at once, while they are in a cache, and hands over blocks that are full.
+func (w *Writer) encode(rows []event.Row, full []event.Full) {
+	w.handed += uint64(len(rows) + len(full))
+	for len(rows)+len(full) > 0 {
+		if rows, full = w.enc.Append(rows, full); !w.enc.Room() {
+			w.submitBlock(nil)
 		}
 	}
 }
@@ -317,10 +316,6 @@ func (w *Writer) full(e *event.Full) {
 		}
 		w.sampling.Weigh(&e.Event, ref)
 	}
-	if len(w.filling.Rows) == w.filling.room {
-		w.nextChunk()
-	}
-	w.filling.full(e)
 	switch blocks, bytes := e.Weight(); {
 	case e.Kind == event.Alloc:
 		w.allocs++
@@ -330,13 +325,15 @@ func (w *Writer) full(e *event.Full) {
 		w.liveBlocks -= blocks
 		w.liveBytes -= bytes
 	}
+	w.one[0] = *e
+	w.encode(nil, w.one[:])
 }
 
 // Room is how many events the block that is being filled takes before it is handed over to be written.
-func (w *Writer) Room() int { return BlockEvents - w.inBlock - len(w.filling.Rows) }
+func (w *Writer) Room() int { return BlockEvents - int(w.enc.Head.Events) }
 
 // Handed is the number of events that were added so far.
-func (w *Writer) Handed() uint64 { return w.before + uint64(len(w.filling.Rows)) }
+func (w *Writer) Handed() uint64 { return w.handed }
 
 // Added is what events add up to.
 type Added struct {
@@ -368,7 +365,7 @@ func (w *Writer) Allocations() uint64 { return w.allocs }
 
 // FlushLater is a Flush that does not wait. When everything is written, or could not be, it calls then, if that is not
 // nil: from another goroutine, but never at the same time as another then or Options.Births.
-func (w *Writer) FlushLater(then func()) { w.sendChunk(true, then) }
+func (w *Writer) FlushLater(then func()) { w.submitBlock(then) }
 
 // submitBlock sends the block and its tables to the goroutine that writes.
 func (w *Writer) submitBlock(then func()) {
@@ -400,9 +397,9 @@ func (w *Writer) job() *job {
 		j.counts = w.enc.Tally.Summary()
 	}
 	if w.closed {
-		w.due = pendingTables{}
+		w.pending = pendingTables{}
 	}
-	j.tables, w.due = w.due, j.tables // which are empty: they were written, or are kept by app
+	j.tables, w.pending = w.pending, j.tables // which are empty: they were written, or are kept by app
 	return j
 }
 
@@ -433,17 +430,8 @@ func (w *Writer) write(j *job) {
 	j.counts = nil
 }
 
-// wait returns when everything is in the columns, and nothing on its way to be written.
+// wait returns when nothing is on its way to be written.
 func (w *Writer) wait() {
-	for ; w.inFlight > 0; w.inFlight-- {
-		w.unused = append(w.unused, <-w.encoded)
-	}
-	s := w.filling
-	w.before += uint64(len(s.Rows))
-	w.inBlock += len(s.Rows)
-	w.encode(s)
-	s.empty(min(s.room, BlockEvents-w.inBlock))
-	w.due.moveFrom(&w.pending)
 	for ; w.writing > 0; w.writing-- {
 		w.idle = append(w.idle, <-w.spare)
 	}
@@ -453,7 +441,6 @@ func (w *Writer) wait() {
 // are not full cost space, so a recorder calls this when nothing happens or every few seconds, not more often.
 func (w *Writer) Flush() error {
 	w.wait()
-	w.inBlock = 0
 	j := w.job()
 	w.write(j)
 	w.idle = append(w.idle, j)
@@ -526,13 +513,10 @@ func (w *Writer) close() error {
 	return w.app.f.Close()
 }
 
-// stop ends the goroutines, for which nothing is on its way.
+// stop ends the goroutine, for which nothing is on its way.
 func (w *Writer) stop() {
-	if w.chunks != nil {
-		close(w.chunks)
-	}
 	if w.jobs != nil {
 		close(w.jobs)
 	}
-	w.chunks, w.jobs = nil, nil
+	w.jobs = nil
 }

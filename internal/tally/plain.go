@@ -15,18 +15,20 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 	}
 	th := &t.threads[min(thread, maxThreads-1)]
 	all, stacks := &t.totals, b.stacks
-	events, peak := b.events, b.peak
+	// As few as possible, for the registers: what else is counted follows from these.
+	first := b.events
 	live, blocks := all.LiveBytes, all.LiveBlocks
-	var allocs, bytes, freed, foreign uint64
+	before, blocksBefore := live, blocks
+	freed := uint64(0)
 	n := 0
 	for ; n < len(list); n++ {
 		p := &list[n]
 		if p.Thread != thread {
 			break
 		}
-		events++
+		events := first + uint32(n) + 1
 		a := &stacks[p.Stack]
-		if a.last <= peak {
+		if a.last <= b.peak {
 			a.saved, a.savedBlocks = int64(a.Bytes-a.FreedBytes), int64(a.Allocs-a.Frees)
 		}
 		a.last = events
@@ -46,13 +48,10 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 			s := &t.sizes[bits.Len64(size)]
 			s.Count++
 			s.Bytes += size
-			allocs++
-			bytes += size
 			blocks++
 			if live += size; live > b.most {
 				b.events, all.LiveBytes, all.LiveBlocks = events, live, blocks
 				b.rise(int64(p.Time) * unit)
-				peak = b.peak
 			}
 			continue
 		}
@@ -72,15 +71,15 @@ func (b *Block) plain(list []event.Row, unit int64) int {
 			th.Temporary++
 		}
 		if p.BornBy != thread {
-			foreign++
+			th.Foreign++
 			t.foreign(p.BornBy, thread, 1, size)
 		}
 	}
+	allocs := (uint64(n) + blocks - blocksBefore) / 2
 	th.Allocations += allocs
-	th.Bytes += bytes
+	th.Bytes += live - before + freed
 	th.Deallocations += uint64(n) - allocs
 	th.FreedBytes += freed
-	b.events, all.LiveBytes, all.LiveBlocks = events, live, blocks
-	th.Foreign += foreign
+	b.events, all.LiveBytes, all.LiveBlocks = first+uint32(n), live, blocks
 	return n
 }

@@ -241,32 +241,27 @@ func (x *Encoder) leap(now uint64) uint64 {
 	return d
 }
 
-// Append appends the events of b for which the block has room, counts them, and takes them out of b. Each row of kind
-// RowOther stands for one event. Stacks of what was taken out become the block's numbers.
-func (x *Encoder) Append(b *event.Batch) {
-	n := 0
-	for rows, full := range b.Parts() {
-		for len(rows) > 0 && x.Room() {
-			k := x.plain(rows)
-			// At once: the processor has just learned where the thread changes.
-			x.counted.Rows, rows = rows[:k], rows[k:]
-			x.block.Add(&x.counted, Quantum)
-			n += k
-		}
-		if len(rows) > 0 || len(full) > 0 && !x.Room() {
-			break
-		}
-		for i := range full {
-			x.full(&full[i].Event)
-			n++
-		}
-		if len(full) > 0 {
-			x.counted.Rows, x.counted.Full = nil, full
-			x.block.Add(&x.counted, Quantum)
-			x.counted.Full = nil
-		}
+// Append appends plain events and those after them, as many as the block has room for, counts them, and returns the
+// others. Stacks of what was appended become the block's numbers.
+func (x *Encoder) Append(rows []event.Row, full []event.Full) ([]event.Row, []event.Full) {
+	for len(rows) > 0 && x.Room() {
+		k := x.plain(rows)
+		// At once: the processor has just learned where the thread changes.
+		x.counted.Rows, rows = rows[:k], rows[k:]
+		x.block.Add(&x.counted, Quantum)
 	}
-	b.Cut(n)
+	x.counted.Rows = nil
+	if len(rows) > 0 || len(full) == 0 {
+		return rows, full
+	}
+	n := 0
+	for ; n < len(full) && x.Room(); n++ {
+		x.full(&full[n].Event)
+	}
+	x.counted.Full = full[:n]
+	x.block.Add(&x.counted, Quantum)
+	x.counted.Full = nil
+	return nil, full[n:]
 }
 
 // full appends an event of any kind. There must be room.

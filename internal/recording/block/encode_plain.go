@@ -35,6 +35,9 @@ func (x *Encoder) plain(list []event.Row) int {
 			x.times[classAlloc].Append(d)
 			if t.class == classAlloc {
 				t.run++
+			} else if allocs, others := t.allocRun, t.run; allocs|others < column.MaxNibble { // turn, for most runs
+				c[colClass-perThread] = append(c[colClass-perThread], byte(allocs|others<<4))
+				t.class, t.run = classAlloc, 1
 			} else {
 				t.turn(classAlloc)
 			}

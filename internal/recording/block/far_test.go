@@ -118,9 +118,7 @@ func TestManyFarSums(t *testing.T) {
 	var live []born
 	ref := uint64(0)
 	add := func(e event.Event) {
-		b := event.Batch{Full: []event.Full{{Event: e}}, Rows: []event.Row{{Kind: event.RowOther}},
-			Others: []event.Other{{Row: 0, End: 1}}}
-		x.Append(&b)
+		x.Append(nil, []event.Full{{Event: e}})
 	}
 	for block := range 40 {
 		for range 1000 {

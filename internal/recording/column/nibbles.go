@@ -6,7 +6,7 @@ const MaxNibble = 15
 // Nibbles builds a column of numbers of half a byte each, the first one in the low half of its byte.
 type Nibbles struct {
 	data []byte // zero beyond the numbers so far
-	n    int    // numbers so far
+	n    uint   // numbers so far
 }
 
 // Bytes returns the column.
@@ -20,7 +20,7 @@ func (n *Nibbles) Append(v uint64) {
 
 // Grow makes room for so many more numbers.
 func (n *Nibbles) Grow(more int) {
-	if need := (n.n + more + 1) / 2; need > len(n.data) {
+	if need := (int(n.n) + more + 1) / 2; need > len(n.data) {
 		data := make([]byte, max(need, 2*len(n.data)))
 		copy(data, n.Bytes())
 		n.data = data

@@ -22,7 +22,7 @@ func TestFlushLater(t *testing.T) {
 	w.FlushLater(func() { done <- true })
 	<-done
 	e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-	const flushes = 2 * recording.MaxChunks
+	const flushes = 3 * recording.MaxJobs
 	for range flushes {
 		for range 10 {
 			if err := w.Event(&e); err != nil {
@@ -46,6 +46,7 @@ func TestFlushLater(t *testing.T) {
 
 // TestNoGoroutines: however a recording ends, the writer's goroutines end. It does not run in parallel to other tests.
 func TestNoGoroutines(t *testing.T) {
+	const events = 5000
 	before := runtime.NumGoroutine()
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "a.htap"), filepath.Join(dir, "none", "a.htap")} {
@@ -53,14 +54,14 @@ func TestNoGoroutines(t *testing.T) {
 		for _, end := range []func(*recording.Writer) error{finish, (*recording.Writer).Abort} {
 			w, failed := recording.Create(path, event.Process{}, recording.Options{})
 			e := event.Event{Kind: event.Alloc, Func: event.Malloc, Ref: event.NoRef}
-			for range 2 * recording.ChunkEvents {
+			for range events {
 				_ = w.Event(&e)
 			}
 			w.FlushLater(func() {})
 			if err := end(w); failed == nil && err != nil {
 				t.Error(err)
 			}
-			if w.Handed() != 2*recording.ChunkEvents {
+			if w.Handed() != events {
 				t.Errorf("%d events", w.Handed())
 			}
 		}
