@@ -8,6 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/heaptap/heaptap/internal/event"
 	"github.com/heaptap/heaptap/internal/recording"
 )
@@ -373,6 +376,29 @@ func TestRoughFilm(t *testing.T) {
 	}
 	if rough < 8 || near < 100 {
 		t.Errorf("%d rough pictures, %d blocks", rough, near)
+	}
+}
+
+// TestRoughKinds: the layout of a rough picture is that of an exact one which has the same blocks.
+func TestRoughKinds(t *testing.T) {
+	t.Parallel()
+	var exact reach
+	var glimpses [2]glimpse
+	for i, size := range []uint64{64, 1 << 20, 64 << 20, 200 << 10, 64, 3 << 20} {
+		e := event.Event{Kind: event.Alloc, Addr: 0x7f0000000010 + uint64(i)<<30, Size: size}
+		exact.note(e.Addr, e.Size)
+		glimpses[i%2].see(&e, uint64(i/2))
+	}
+	for i := range glimpses {
+		glimpses[i].finish()
+	}
+	_, all, ok := together([]*glimpse{&glimpses[0], &glimpses[1]})
+	if !ok {
+		t.Fatal("too many places")
+	}
+	got, want := all.layout(1000, pageRun{}), exact.layout(1000, pageRun{})
+	if d := cmp.Diff(want.Bands, got.Bands, cmpopts.IgnoreUnexported(HeapRun{})); d != "" {
+		t.Errorf("bands:\n%s", d)
 	}
 }
 

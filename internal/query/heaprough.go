@@ -55,7 +55,8 @@ func (x *found) end() uint64 { return x.addr + max(x.size, 1) }
 type glimpse struct {
 	list  []found   // allocations
 	freed []uint64  // a bit for each of these that was freed, too
-	small bitGroups // bytes, by eights, where blocks were; of large blocks, the first and the last ones
+	small bitGroups // bytes, by eights, where small blocks were
+	edges bitGroups // the first and the last eight bytes of large blocks
 	large reach     // large blocks
 }
 
@@ -102,8 +103,8 @@ func (g *glimpse) note(x *found) {
 		g.small.set(first, last)
 		return
 	}
-	g.small.set(first, first)
-	g.small.set(last, last)
+	g.edges.set(first, first)
+	g.edges.set(last, last)
 	g.large.note(x.addr, x.size)
 }
 
@@ -202,7 +203,8 @@ func (f *film) guess(list []int) error {
 // blocks; false: in too many places.
 func together(glimpses []*glimpse) (live [][]found, all *reach, ok bool) {
 	all, ok = new(reach), true
-	later := bitGroups{recent: make([]recentBits, manyRecent)}
+	later, edges := bitGroups{recent: make([]recentBits, manyRecent)}, bitGroups{}
+	taken := func(first, last uint64) bool { return later.any(first, last) || edges.any(first, last) }
 	var large []found
 	for _, g := range slices.Backward(glimpses) {
 		n := 0
@@ -211,16 +213,17 @@ func together(glimpses []*glimpse) (live [][]found, all *reach, ok bool) {
 			first, last := x.addr/eights, (x.end()-1)/eights
 			switch {
 			case x.size >= ownMapping:
-				if !later.any(first, first) && !later.any(last, last) {
+				if !taken(first, first) && !taken(last, last) {
 					large = append(large, *x)
 				}
-			case !later.any(first, last):
+			case !taken(first, last):
 				g.list[n] = *x
 				n++
 			}
 		}
 		live = append(live, g.list[:n])
 		later.add(&g.small)
+		edges.add(&g.edges)
 		ok = ok && all.add(&g.large)
 	}
 	for page := range later.known {
