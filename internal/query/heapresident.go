@@ -1,10 +1,6 @@
 package query
 
-import (
-	"math"
-
-	"github.com/heaptap/heaptap/internal/event"
-)
+import "github.com/heaptap/heaptap/internal/event"
 
 // resident says of each picture which pages are in memory, if that was recorded: those of the latest reading until then
 // or, if there is none, of the first one. While a process is idle, there is none.
@@ -42,9 +38,10 @@ func (f *film) hold(p *HeapPicture, r *event.PageReading) {
 	in, looked := f.pagesIn(r.Resident), f.pagesIn(r.Areas)
 	p.Resident, p.Absent = make([]uint8, len(in)), make([]uint8, len(in))
 	for cell, n := range in {
-		of := 255 / float64(max(f.out.Capacity[cell], 1)) * PageSize
-		p.Resident[cell] = uint8(min(math.Ceil(float64(n)*of), 255))
-		p.Absent[cell] = uint8(float64(max(looked[cell], n)-n) * of)
+		// In whole numbers, so that all pages are 255.
+		capacity := max(f.out.Capacity[cell], 1)
+		p.Resident[cell] = uint8(min((255*PageSize*n+capacity-1)/capacity, 255))
+		p.Absent[cell] = uint8(min(255*PageSize*(max(looked[cell], n)-n)/capacity, 255))
 	}
 }
 

@@ -110,3 +110,32 @@ func TestFilmResident(t *testing.T) {
 		t.Errorf("%d readings", n)
 	}
 }
+
+// TestHoldWhole: a cell of which all pages are in memory, or none are, has all of them or none, however many there are.
+func TestHoldWhole(t *testing.T) {
+	t.Parallel()
+	const base = 0x7f0000000000
+	odd := 0
+	for pages := uint64(8193); pages < 8193+64; pages++ {
+		var all reach
+		all.note(base, pages*PageSize)
+		f := &film{ask: &ask{}}
+		f.out.HeapLayout = all.layout(300, pageRun{})
+		whole := []event.AddrRange{{Start: base, End: base + pages*PageSize}}
+		var none, full HeapPicture
+		f.hold(&none, &event.PageReading{Areas: whole})
+		f.hold(&full, &event.PageReading{Areas: whole, Resident: whole})
+		for cell, capacity := range f.out.Capacity {
+			if capacity%(32*PageSize) != 0 {
+				odd++
+			}
+			if none.Absent[cell] != 255 || none.Resident[cell] != 0 || full.Absent[cell] != 0 || full.Resident[cell] != 255 {
+				t.Fatalf("cell %d of %d pages: %d absent, %d in memory; %d and %d", cell, capacity/PageSize,
+					none.Absent[cell], none.Resident[cell], full.Absent[cell], full.Resident[cell])
+			}
+		}
+	}
+	if odd == 0 {
+		t.Error("no cell is smaller than others")
+	}
+}
