@@ -198,3 +198,16 @@ func TestFilm(t *testing.T) {
 			g.Config.Width, done)
 	}
 }
+
+// TestHatchSmall: lines leave most of a cell in its colour, of however few pixels it is.
+func TestHatchSmall(t *testing.T) {
+	t.Parallel()
+	for edge := 1; edge <= 24; edge++ {
+		p := image.NewPaletted(image.Rect(0, 0, edge, edge), color.Palette{color.White, color.Black})
+		fillRect(p, p.Rect, atEmpty+1)
+		hatch(p, p.Rect)
+		if lines := bytes.Count(p.Pix, []byte{atEmpty}); 2*lines > edge*edge || lines == 0 && edge > 1 {
+			t.Errorf("%d of %d pixels are of lines", lines, edge*edge)
+		}
+	}
+}

@@ -179,8 +179,12 @@ func fillRect(to *image.Paletted, r image.Rectangle, place uint8) {
 	}
 }
 
-// hatch draws lines over a cell of which live bytes are not in memory, in the colour of what is neither.
+// hatch draws lines over a cell of which live bytes are not in memory, in the colour of what is neither. A cell of one
+// pixel has no room for them: it would look empty.
 func hatch(to *image.Paletted, r image.Rectangle) {
+	if r.Dx() < 2 {
+		return
+	}
 	period := max(r.Dx()/3, 3)
 	for y := range r.Dy() {
 		for x := range r.Dx() {
