@@ -1,1 +1,1 @@
-import"./chunk-MP3HHDMR.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-QGZBC4G6.js";import"./chunk-VIX3UXXX.js";

@@ -7,12 +7,15 @@ import { columns } from "./encode.mjs";
 
 const answer = (object: object) => decode<Replayed>(columns(object)).answer;
 
-function saved(more: object = {}): Replayed {
-  const allocator = (name: string, peak: number, p99: number, what_if = false) => ({
+function allocator(name: string, peak: number, p99: number, what_if = false) {
+  return {
     name, what_if, call_ns: 20, cpu_ns: 1e6, p50_ns: 10, p99_ns: p99, p999_ns: 900, max_ns: 5000, peak_rss_bytes: peak,
     mean_rss_bytes: peak / 2, freed_rss_bytes: 100, peak_rss_all_bytes: 0, times_ns: [0, 10, 20],
     rss_bytes: [0, peak, peak / 2],
-  });
+  };
+}
+
+function saved(more: object = {}): Replayed {
   const best = { time: "jemalloc", p99: "jemalloc", peak_rss: "glibc", mean_rss: "glibc" };
   const replay = {
     format_version: 1, pid: 7, started_ns: 1, runs: 5, calls: 1_200_000, threads: 9, peak_live_bytes: 4000,
@@ -39,6 +42,15 @@ test("a saved replay has a row for each allocator, the best marked, and the verd
   assert.match(curves?.[0]?.path ?? "", / ?50/);
   assert.notEqual(curves?.[0]?.path, curves?.[1]?.path);
   assert.notEqual(curves?.[0]?.back, "");
+});
+
+test("a changed program has the name that it was saved with, and nobody is the best of one", () => {
+  // internal/replay adds "(what if)" to the name.
+  const both = replayOf(saved({ allocators: [allocator("glibc", 8, 6), allocator("glibc (what if)", 7, 6, true)] }));
+  assert.deepEqual(both.items.map(({ name }) => name), ["glibc", "glibc (what if)"]);
+  assert.deepEqual(both.curves?.map(({ name }) => name), ["glibc", "glibc (what if)"]);
+  const one = replayOf(saved({ allocators: [allocator("glibc", 8, 6)] }));
+  assert.deepEqual(one.items.map(({ note }) => note), [""]);
 });
 
 test("without a saved replay, it is said why", () => {

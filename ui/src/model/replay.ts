@@ -13,7 +13,7 @@ export function replayOf({ replay, why }: Replayed): Listing {
   const interval = a.peak_rss_all_bytes.some((bytes) => bytes > 0);
   const upper = column("upper", "peak, all", "the same with all pages of all blocks written to", "bytes",
     a.peak_rss_all_bytes);
-  const names = Array.from({ length: a.rows }, (_, i) => a.name.at(i) + (a.what_if[i] === 1 ? " (what if)" : ""));
+  const names = Array.from({ length: a.rows }, (_, i) => a.name.at(i));
   const bestAt = (name: string): string => {
     const list = [
       [best.peak_rss, "peak RSS"],
@@ -37,7 +37,7 @@ export function replayOf({ replay, why }: Replayed): Listing {
       column("cpu", "CPU time", "of the whole process", "ns", a.cpu_ns),
     ],
     items: names.map((name, i) => {
-      const wins = bestAt(a.name.at(i));
+      const wins = a.rows > 1 ? bestAt(name) : "";
       return { key: hash(`${name} ${i}`), name, note: wins && `best: ${wins}`, hint: name, code: false };
     }),
     more: 0,
