@@ -1,1 +1,1 @@
-import"./chunk-QGZBC4G6.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-AX4QLYQQ.js";import"./chunk-VIX3UXXX.js";

@@ -236,3 +236,15 @@ test("of many answers, those that were needed last are kept", () => {
   assert.equal(known.get(task("second")), undefined);
   assert.equal(known.get(task("first"))?.value, "first");
 });
+
+test("few films are kept, beside other answers", () => {
+  const memory = new Memory(() => true);
+  const put = (part: string, key: string) => {
+    memory.of<string>(part).put({ value: key, task: task(key), rough: false, tookMs: 1 });
+  };
+  put("heap-first", "a");
+  for (const key of ["a", "b", "c"]) put("heap", key);
+  const kept = (part: string, key: string) => memory.of<string>(part).get(task(key))?.value;
+  assert.deepEqual(["a", "b", "c"].map((key) => kept("heap", key)), [undefined, "b", "c"]);
+  assert.equal(kept("heap-first", "a"), "a");
+});

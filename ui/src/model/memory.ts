@@ -10,6 +10,9 @@ export interface Known<T> {
 /** Enough for all pages with one selection. */
 const most = 40;
 
+/** How many of them may be films of the heap: one has some 20 MB. */
+const mostFilms = 2;
+
 export class Memory {
   readonly #kept = new Map<string, Shown<unknown>>(); // what was needed last comes last
   readonly #lasts: (task: Task<unknown>) => boolean;
@@ -38,8 +41,10 @@ export class Memory {
   #keep(name: string, shown: Shown<unknown>): void {
     this.#kept.delete(name);
     this.#kept.set(name, shown);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > most && oldest !== undefined) this.#kept.delete(oldest);
+    const names = [...this.#kept.keys()];
+    const films = names.filter((one) => one.startsWith("heap "));
+    if (films.length > mostFilms) this.#kept.delete(films[0]!);
+    else if (names.length > most) this.#kept.delete(names[0]!);
   }
 
   clear(): void {

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-3ULJRKHM.js";import"./chunk-33RFFOOW.js";import"./chunk-HGZL7W26.js";import"./chunk-Y5IUOIRS.js";import"./chunk-33J6HGT5.js";import"./chunk-JBOAQ6LC.js";import"./chunk-VVNBOSWE.js";import"./chunk-JMTLYT5R.js";import"./chunk-QGZBC4G6.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-ZZLNXHDD.js";import"./chunk-TDJOVBYL.js";import"./chunk-HGZL7W26.js";import"./chunk-JMTLYT5R.js";import"./chunk-QGZBC4G6.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
