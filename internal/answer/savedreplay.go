@@ -87,8 +87,8 @@ func NewSavedReplay(s *query.Source, r *replay.Results, o replay.Options) *Saved
 
 // ReadSavedReplay reads what was kept. The error says why it is not a replay of the recording.
 func ReadSavedReplay(s *query.Source, text []byte) (*SavedReplay, error) {
-	j := &SavedReplay{}
-	if err := json.Unmarshal(text, j); err != nil {
+	j, err := parseSavedReplay(text)
+	if err != nil {
 		return nil, fmt.Errorf("the saved replay cannot be read: %w", err)
 	}
 	p := s.Profile.Process
@@ -100,6 +100,23 @@ func ReadSavedReplay(s *query.Source, text []byte) (*SavedReplay, error) {
 	}
 	j.bound()
 	return j, nil
+}
+
+// parseSavedReplay leaves out results beyond the most at once: three bytes of a file can say another one.
+func parseSavedReplay(text []byte) (*SavedReplay, error) {
+	var file struct {
+		SavedReplay
+		Allocators [mostSavedAllocators]*SavedReplayResult `json:"allocators"` // instead of SavedReplay's
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, err
+	}
+	for _, x := range file.Allocators {
+		if x != nil {
+			file.SavedReplay.Allocators = append(file.SavedReplay.Allocators, *x)
+		}
+	}
+	return &file.SavedReplay, nil
 }
 
 // bound makes what a file may say as large as what heaptap writes, and lists that belong together equally long.
