@@ -3,13 +3,11 @@ package query
 import (
 	"math/bits"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // byteModel has the block of each byte of some address space, so it needs no idea of pages, however slow that is.
@@ -76,13 +74,7 @@ func TestCompactness(t *testing.T) {
 	pinned := 0
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 31))
-		path := filepath.Join(t.TempDir(), "a.htap")
-		w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{Addresses: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
-		frames := r.code()
+		r, frames := newAddressRecorder(t)
 		for id := uint32(1); id <= 4; id++ {
 			r.w.Node(id, event.Node{PC: id})
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/heaptap/heaptap/internal/event"
-	"github.com/heaptap/heaptap/internal/recording"
 )
 
 // scattered is a block of scatter.
@@ -25,13 +23,7 @@ type scattered struct {
 // scatter records a random program whose blocks, some of them large, are in several places of the address space.
 func scatter(t *testing.T, rng *rand.Rand, events int) (*Source, []event.Event) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/app"}, recording.Options{Addresses: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
-	frames := r.code()
+	r, frames := newAddressRecorder(t)
 	for id := uint32(1); id <= 11; id++ {
 		r.w.Node(id, event.Node{PC: id})
 	}

@@ -115,16 +115,22 @@ func (r *recorder) source(frames map[uint32][]event.Frame) *Source {
 // recordAddresses begins a recording with addresses, of one thread and one call stack, 1.
 func recordAddresses(t *testing.T) (*recorder, map[uint32][]event.Frame) {
 	t.Helper()
+	r, frames := newAddressRecorder(t)
+	r.w.Node(1, event.Node{PC: 1})
+	r.thread(0)
+	return r, frames
+}
+
+// newAddressRecorder begins a recording of /bin/app with addresses, without a thread or a call stack.
+func newAddressRecorder(t *testing.T) (*recorder, map[uint32][]event.Frame) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.htap")
-	w, err := recording.Create(path, event.Process{PID: 7}, recording.Options{Addresses: true})
+	w, err := recording.Create(path, event.Process{PID: 7, Exe: "/bin/app"}, recording.Options{Addresses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, path: path, w: w, live: make(map[uint64]bool), latest: make(map[uint32]uint64)}
-	frames := r.code()
-	w.Node(1, event.Node{PC: 1})
-	r.thread(0)
-	return r, frames
+	return r, r.code()
 }
 
 // code returns the functions of random programs: in two modules, inlined, without names, outside of any file.
