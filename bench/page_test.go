@@ -42,19 +42,32 @@ func made() *results {
 	return r
 }
 
+// hasLines checks that a page has some texts.
+func hasLines(t *testing.T, page string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(page, line) {
+			t.Errorf("the page has no %q", line)
+		}
+	}
+	if t.Failed() {
+		t.Log(page)
+	}
+}
+
 func TestPage(t *testing.T) {
 	r := made()
 	r.script = &script{bare: []sample{{wall: 2, cpuNs: 2e9}, {wall: 2, cpuNs: 2e9}, {wall: 3, cpuNs: 3e9}},
 		recorded: []sample{{wall: 3, cpuNs: 3e9}, {wall: 2.5, cpuNs: 2.5e9}, {wall: 4.5, cpuNs: 4.5e9}}}
 	page := r.page("docs/performance.md", slowUnmeasured, bigUnmeasured, "")
-	for _, line := range []string{
+	hasLines(t, page,
 		"| W1 | 10.0 ns | 12.0 ns | +19.0 ns | +0.5 ns | +240.0 ns | 20.0 ns | +3.0 ns | +25.0 ns |",
 		"| cc1plus | 2.00 s | 2.00 s | 1.10x | - | crashes 2 of 2 | - | - | - |",
 		"| W1 | exact | +15.0 ns | +12.0 ns | **+19.0 ns ± 0.2 ns** |",
-		"| W1 | exact | 0.75x of what the sketch adds | 0.75x of what the sketch adds | **0.76x of what the sketch " +
+		"| W1 | exact | 0.75x of what the sketch adds | 0.75x of what the sketch adds | **0.76x of what the sketch "+
 			"adds ± 0.01** |",
 		"| W1 | sampled | +2.0 ns | +1.0 ns | +0.5 ns ± 0.0 ns |",
-		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per " +
+		"| W1 on 2 threads | exact | 1.50x of W1's CPU per pair | 1.20x of W1's CPU per pair | 1.00x of W1's CPU per "+
 			"pair ± 0.05 |",
 		"| cc1plus | exact | 1.25x | 1.15x | 1.10x ± 0.00 |",
 		"| a script of 80 short commands: wall time | exact | 1.30x | 1.30x | **1.50x ± 0.06** |",
@@ -65,14 +78,7 @@ func TestPage(t *testing.T) {
 		"Not measured here: something (why).",
 		"Not measured yet: `make bench-rivals`.",
 		"Not measured yet: `make bench-big`.",
-	} {
-		if !strings.Contains(page, line) {
-			t.Errorf("the page has no %q", line)
-		}
-	}
-	if t.Failed() {
-		t.Log(page)
-	}
+	)
 	if strings.Contains(page, "| W2 | exact") {
 		t.Error("a goal of a workload that was not measured")
 	}
