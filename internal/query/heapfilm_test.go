@@ -394,6 +394,23 @@ func TestRoughKinds(t *testing.T) {
 	}
 }
 
+// TestGlimpseMemory: what is known of a block of events has few groups of bits, whatever the sizes of blocks are.
+func TestGlimpseMemory(t *testing.T) {
+	t.Parallel()
+	const blocks = 2000
+	for size := uint64(1 << 10); size <= 4<<20; size *= 2 {
+		var g glimpse
+		for i := range uint64(blocks) {
+			g.see(&event.Event{Kind: event.Alloc, Addr: 1<<40 + i<<24 + 100, Size: size - 1}, i)
+		}
+		g.finish()
+		groups := len(g.small.known) + len(g.edges.known) + len(g.large.small.known)
+		if groups == 0 || groups > 6*blocks {
+			t.Errorf("%d blocks of %d bytes have %d groups", blocks, size, groups)
+		}
+	}
+}
+
 // TestLatest: blocks that are left do not overlap, and none is missing that is later than all that it overlaps.
 func TestLatest(t *testing.T) {
 	t.Parallel()

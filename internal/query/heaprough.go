@@ -55,10 +55,14 @@ func (x *found) end() uint64 { return x.addr + max(x.size, 1) }
 type glimpse struct {
 	list  []found   // allocations
 	freed []uint64  // a bit for each of these that was freed, too
-	small bitGroups // bytes, by eights, where small blocks were
-	edges bitGroups // the first and the last eight bytes of large blocks
-	large reach     // large blocks
+	small bitGroups // bytes, by eights, where blocks of less than edged bytes were
+	edges bitGroups // the first and the last eight of others
+	large reach     // where the others were
 }
+
+// edged is from how many bytes on only the ends of a block have bits: else, blocks of 100 KB would take more memory than
+// all the rest.
+const edged = 16 << 10
 
 // eights of bytes have a bit each: no allocator puts two blocks in one.
 const eights = 8
@@ -99,7 +103,7 @@ func (g *glimpse) note(x *found) {
 		return
 	}
 	first, last := x.addr/eights, (x.end()-1)/eights
-	if x.size < ownMapping {
+	if x.size < edged {
 		g.small.set(first, last)
 		return
 	}
@@ -212,7 +216,7 @@ func together(glimpses []*glimpse) (live [][]found, all *reach, ok bool) {
 			x := &g.list[i]
 			first, last := x.addr/eights, (x.end()-1)/eights
 			switch {
-			case x.size >= ownMapping:
+			case x.size >= edged:
 				if !taken(first, first) && !taken(last, last) {
 					large = append(large, *x)
 				}
