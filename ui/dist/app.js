@@ -1,1 +1,1 @@
-import"./chunk-MP3HHDMR.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-TL7JSB5Q.js";import"./chunk-VIX3UXXX.js";

@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-F6WT2G2L.js";import"./chunk-OYJWEHZZ.js";import"./chunk-55EGXPNX.js";import"./chunk-Y5IUOIRS.js";import"./chunk-5U36YSBD.js";import"./chunk-6W2ESDTT.js";import"./chunk-KANFMEIF.js";import"./chunk-JMTLYT5R.js";import"./chunk-MP3HHDMR.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

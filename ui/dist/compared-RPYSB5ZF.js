@@ -1,0 +1,1 @@
+import{b as a}from"./chunk-ZWBA5LQT.js";import"./chunk-CJUQUBYN.js";import"./chunk-G3R6VY2C.js";import"./chunk-Y5IUOIRS.js";import"./chunk-T3F5Y2I7.js";import"./chunk-NUOIQGAU.js";import"./chunk-LPJSFWFS.js";import"./chunk-JMTLYT5R.js";import"./chunk-TL7JSB5Q.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

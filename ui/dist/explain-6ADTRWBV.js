@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-Q4WN2HDO.js";import"./chunk-W3AV5AZH.js";import"./chunk-55EGXPNX.js";import"./chunk-JMTLYT5R.js";import"./chunk-MP3HHDMR.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};

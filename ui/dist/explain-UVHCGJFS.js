@@ -1,0 +1,1 @@
+import{j as a,k as b,l as c,m as d,n as e}from"./chunk-IHCRBA35.js";import"./chunk-CGCMJ5FH.js";import"./chunk-G3R6VY2C.js";import"./chunk-JMTLYT5R.js";import"./chunk-TL7JSB5Q.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
