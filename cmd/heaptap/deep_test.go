@@ -32,15 +32,18 @@ func TestDeepRecursion(t *testing.T) {
 		"export -f callgrind", "export -f firefox",
 		"export -f folded", "export -f folded:mallocprofiler", "export -f dhat", "export -f pprof",
 		"export -f perfetto"} {
-		// Other work on the machine makes either measurement longer: the best of three tries counts.
+		// Other work on the machine makes a measurement longer, never shorter: the least of up to five counts.
 		var took [2]time.Duration
-		for try, linear := 0, false; try < 3 && !linear; try++ {
+		for try, linear := 0, false; try < 5 && !linear; try++ {
 			for i, file := range files {
-				took[i] = cpuTime(t, text, file, filepath.Join(dir, "out"))
+				one := cpuTime(t, text, file, filepath.Join(dir, "out"))
+				if took[i] == 0 || one < took[i] {
+					took[i] = one
+				}
 			}
 			// Garbage collection and everything else that does not depend on the depth take at most half a second.
 			linear = took[1] <= 3*took[0]+500*time.Millisecond
-			if !linear && try == 2 {
+			if !linear && try == 4 {
 				t.Errorf("%s: %v of CPU at 20,000 frames, %v at 40,000", text, took[0], took[1])
 			}
 		}

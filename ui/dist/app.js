@@ -1,1 +1,1 @@
-import"./chunk-AX4QLYQQ.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-QBXAULSJ.js";import"./chunk-VIX3UXXX.js";

@@ -1,5 +1,5 @@
 // The state of the page: the session, where the reader is, and what follows the pointer.
-import { batch, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import { Actions } from "./actions.ts";
 import { changing, type About, type Progress, type Report } from "./api.ts";
 import { find, type Recording, type Run } from "./model/answers.ts";
@@ -47,13 +47,18 @@ export interface Hovered {
 export class App {
   readonly session = new Session(realBrowser());
   readonly #client = new Client(this.session, (input, init) => fetch(input, init), randomName());
-  /** How many answers are awaited. */
-  readonly running: ReadonlySignal<number> = this.#client.running;
   readonly #memory = new Memory((task) => this.#lasts(task));
   // The list is asked in a lane of its own: it must not be lost when the reader has already chosen.
   readonly runs = new Follower<Run[]>(this.#client.lane("background/session"));
   readonly about = this.follower<About>("about");
   readonly report = this.follower<Report>("report");
+  /** Whether it is known what the recording can answer, or that this is not to be had. */
+  readonly #known = computed(() => {
+    const { phase } = this.about.wait.value ?? {};
+    return this.about.shown.value !== undefined || phase === "failed" || phase === "cancelled";
+  });
+  /** How many answers are awaited. Until it is known what can be answered, there will be another question. */
+  readonly awaits = computed(() => this.#client.running.value + (this.#known.value ? 0 : 1));
   readonly #checks = this.#client.lane("view/filter");
   readonly #ahead = this.#client.lane("background/ahead");
   #sent = 0; // files: each changes the list
@@ -236,8 +241,7 @@ export class App {
   async known(): Promise<void> {
     await new Promise<void>((done) => {
       const stop = effect(() => {
-        const { phase } = this.about.wait.value ?? {};
-        if (!this.about.shown.value && phase !== "failed" && phase !== "cancelled") return;
+        if (!this.#known.value) return;
         // Parts that depend on it ask first.
         setTimeout(() => {
           stop();

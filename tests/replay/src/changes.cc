@@ -32,7 +32,7 @@ static unsigned temporaries()
 {
 	std::vector<char *> results;
 	unsigned sum = 0;
-	for (int i = 0; i < 200000; i++) {
+	for (int i = 0; i < 800000; i++) {
 		sum += parse(i);
 		if (i % 4 == 0) {
 			char *result = static_cast<char *>(malloc(40));

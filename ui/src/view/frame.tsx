@@ -56,7 +56,7 @@ export function Frame({ app }: { app: App }) {
       <TimelineOfApp app={app} />
       <div class="frame">
         <Left app={app} open={left.value} />
-        <main key={`${recording} ${page}`} data-awaits={app.running}>
+        <main key={`${recording} ${page}`} data-awaits={app.awaits}>
           {place.compare && <bar.View app={app} />}
           {impossible ? <Impossible app={app} why={impossible} /> : <Body app={app} />}
           {!impossible && Changes && shown.source && place.file !== undefined && <View app={app} />}

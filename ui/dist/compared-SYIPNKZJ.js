@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-DAJ2RC5B.js";import"./chunk-YEMVZ6VR.js";import"./chunk-2ARKGDIR.js";import"./chunk-Y5IUOIRS.js";import"./chunk-QQZ6USHF.js";import"./chunk-I6IG5HVF.js";import"./chunk-4JZJ22JO.js";import"./chunk-JMTLYT5R.js";import"./chunk-AX4QLYQQ.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-7W3CZKJG.js";import"./chunk-ZLG6MVH5.js";import"./chunk-2ARKGDIR.js";import"./chunk-JMTLYT5R.js";import"./chunk-AX4QLYQQ.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
