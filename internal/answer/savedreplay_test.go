@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestParseSavedReplay: results are read up to the most that heaptap writes, and a file that says millions of them takes
-// little memory.
+// TestParseSavedReplay: results are read up to the most that heaptap writes, and a file that says millions of them
+// takes little memory.
 func TestParseSavedReplay(t *testing.T) {
 	good := SavedReplay{Calls: 7, Allocators: make([]SavedReplayResult, mostSavedAllocators)}
 	good.Allocators[3] = SavedReplayResult{Name: "glibc", TimesNS: []int64{1}, RSS: []float64{2}}

@@ -129,7 +129,8 @@ func TestHoldWhole(t *testing.T) {
 			if capacity%(32*PageSize) != 0 {
 				odd++
 			}
-			if none.Absent[cell] != 255 || none.Resident[cell] != 0 || full.Absent[cell] != 0 || full.Resident[cell] != 255 {
+			if none.Absent[cell] != 255 || none.Resident[cell] != 0 || full.Absent[cell] != 0 ||
+				full.Resident[cell] != 255 {
 				t.Fatalf("cell %d of %d pages: %d absent, %d in memory; %d and %d", cell, capacity/PageSize,
 					none.Absent[cell], none.Resident[cell], full.Absent[cell], full.Resident[cell])
 			}

@@ -60,8 +60,8 @@ type glimpse struct {
 	large reach     // where the others were
 }
 
-// edged is from how many bytes on only the ends of a block have bits: else, blocks of 100 KB would take more memory than
-// all the rest.
+// edged is from how many bytes on only the ends of a block have bits: else, blocks of 100 KB would take more memory
+// than all the rest.
 const edged = 16 << 10
 
 // eights of bytes have a bit each: no allocator puts two blocks in one.
