@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/sleep"
 	"golang.org/x/sys/unix"
 )
 
@@ -229,7 +230,7 @@ func Serve(work func(ctx context.Context, link *Link) error) error {
 	link.outbox = newOutbox(link.lines)
 	main, ended := make(chan MainProcess, 1), make(chan MainEnd, 1)
 	link.Main, link.MainEnded = main, ended
-	watch := &stopWatch{run: link.Config.RunPID}
+	watch := &stopWatch{run: link.Config.RunPID, nap: sleep.New()}
 	marks := make(chan string, 64)
 	link.Marks = marks
 	markOnSignals(link.Config.MarkOn, marks)

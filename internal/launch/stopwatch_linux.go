@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/heaptap/heaptap/internal/sleep"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,6 +20,7 @@ import (
 //     When run goes on, it lets the target go on.
 type stopWatch struct {
 	run int
+	nap *sleep.Sleeper
 
 	mu       sync.Mutex
 	main     int
@@ -37,14 +39,18 @@ func (w *stopWatch) announced(stopped bool) {
 	w.byTarget = stopped
 }
 
-func (w *stopWatch) forget() { w.target(-1) }
+func (w *stopWatch) forget() {
+	w.target(-1)
+	w.nap.Wake()
+}
 
 // run1 looks from time to time until forget is called. Only what holds twice in a row is acted upon.
 func (w *stopWatch) run1() {
 	const pause, again = 500 * time.Millisecond, 150 * time.Millisecond
+	defer w.nap.Close()
 	wake, hold := 0, 0
 	for next := pause; ; {
-		time.Sleep(next)
+		w.nap.For(next)
 		w.mu.Lock()
 		main, byTarget := w.main, w.byTarget
 		w.mu.Unlock()

@@ -3,9 +3,9 @@
 //
 // The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
 //
-// The drain sleeps as a goroutine, on a timer and a channel. Another goroutine listens to the agents, in a system call
-// that lasts until one of them rings. Were the drain itself in that call, again and again for some milliseconds, then
-// Go's sysmon would look 10,000 times a second whether it takes too long.
+// The drain sleeps as package sleep does. Another goroutine listens to the agents, in a system call that lasts until one
+// of them rings. Were the drain itself in that call, again and again for some milliseconds, then Go's sysmon would look
+// 10,000 times a second whether it takes too long.
 package alarm
 
 import (
@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/record/procs"
+	"github.com/heaptap/heaptap/internal/sleep"
 	"github.com/heaptap/heaptap/internal/spool"
 	"golang.org/x/sys/unix"
 )
 
 // Alarm is what the drain sleeps on. nil is none: nothing sleeps.
 type Alarm struct {
-	bell  chan struct{}
-	timer *time.Timer
+	drain *sleep.Sleeper
 
 	mu        sync.Mutex
 	spools    []*spool.Spool // whose agents can wake the drain
@@ -38,8 +38,7 @@ type Alarm struct {
 
 // New returns an alarm that watches a run's folder.
 func New(runDir string) *Alarm {
-	a := &Alarm{bell: make(chan struct{}, 1), listen: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
-		folder: -1, stop: -1}
+	a := &Alarm{drain: sleep.New(), listen: make(chan struct{}, 1), folder: -1, stop: -1}
 	a.out.L = &a.mu
 	var err error
 	if a.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -118,6 +117,7 @@ func (a *Alarm) End() {
 
 // Close gives back what End and Serve need. Serve has to have returned.
 func (a *Alarm) Close() {
+	a.drain.Close()
 	for _, fd := range []int{a.epoll, a.folder, a.stop} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
@@ -127,12 +127,8 @@ func (a *Alarm) Close() {
 
 // Ring wakes the drain, or keeps it from falling asleep.
 func (a *Alarm) Ring() {
-	if a == nil {
-		return
-	}
-	select {
-	case a.bell <- struct{}{}:
-	default:
+	if a != nil {
+		a.drain.Wake()
 	}
 }
 
@@ -152,7 +148,7 @@ func (a *Alarm) hear() {
 }
 
 // patience bounds how long the listener waits at a time: a spool that was cut short does not ring.
-const patience = time.Second
+const patience = 10 * time.Second
 
 // interrupt has the listener stop waiting; a.mu is held.
 func (a *Alarm) interrupt() {
@@ -181,10 +177,6 @@ func (a *Alarm) Ignore(s *spool.Spool) {
 // after 200 ms.
 const deafNap = 50 * time.Millisecond
 
-// rounding makes up for what passes before the goroutine sleeps. Go sleeps for whole milliseconds, rounded down, and
-// then for one more.
-const rounding = 40 * time.Microsecond
-
 // Wait sleeps until Ring is called or an agent of one of the spools wakes the recorder, at most for the given time. A
 // spool that it was given must not be closed before Ignore.
 func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
@@ -208,11 +200,7 @@ func (a *Alarm) Wait(spools []*spool.Spool, d time.Duration) {
 	for _, s := range spools {
 		s.Sleeps(true)
 	}
-	a.timer.Reset(d + rounding)
-	select {
-	case <-a.bell: // what was rung for is looked at from here on
-	case <-a.timer.C:
-	}
+	a.drain.For(d) // what was rung for is looked at from here on
 	for _, s := range spools {
 		s.Sleeps(false)
 	}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/sleep"
 	"golang.org/x/sys/unix"
 )
 
@@ -94,14 +95,16 @@ func (f *Family) Follow(stop <-chan struct{}) {
 	if fd < 0 {
 		return
 	}
+	nap := sleep.New()
+	defer nap.Close()
 	for over, forks := false, false; !over; {
 		if !forks { // else there will be more: a system call that waits costs more than a sleep
 			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			n, _ := unix.Poll(fds, 2000)
+			n, _ := unix.Poll(fds, 10000)
 			forks = n > 0
 		}
 		if forks { // where others fork all the time, not for each of them: the buffer holds thousands
-			time.Sleep(100 * time.Millisecond)
+			nap.For(100 * time.Millisecond)
 		}
 		f.mu.Lock()
 		forks = forks && f.catchUp()

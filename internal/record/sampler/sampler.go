@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/sleep"
 )
 
 // Sampler reads the memory of processes, each when it is due. Its methods may be called from any goroutine.
 type Sampler struct {
-	roused chan struct{} // see Rouse
-	paused atomic.Bool   // Serve sleeps for long
+	nap    atomic.Pointer[sleep.Sleeper] // Serve's; nil until it begins
+	roused atomic.Bool                   // see Rouse
+	paused atomic.Bool                   // Serve sleeps for long
 
 	mu     sync.Mutex
 	list   map[*Process]bool
@@ -29,7 +31,7 @@ type Sink interface {
 
 // New returns a sampler of no processes.
 func New() *Sampler {
-	return &Sampler{roused: make(chan struct{}, 1), list: map[*Process]bool{}}
+	return &Sampler{list: map[*Process]bool{}}
 }
 
 // Add begins to sample a process, and takes its first sample: many processes do not live until the next one is due.
@@ -57,28 +59,32 @@ func (s *Sampler) Remove(p *Process) {
 // Rouse has memory sampled often again: something is going on.
 func (s *Sampler) Rouse() {
 	if s.paused.CompareAndSwap(true, false) {
-		select {
-		case s.roused <- struct{}{}:
-		default:
+		s.roused.Store(true)
+		if nap := s.nap.Load(); nap != nil {
+			nap.Wake()
 		}
 	}
 }
 
 // Serve samples until stop is closed.
 func (s *Sampler) Serve(stop <-chan struct{}) {
-	t := time.NewTimer(minInterval)
-	defer t.Stop()
-	for {
-		roused := false
-		select {
-		case <-stop:
+	nap := sleep.New()
+	defer nap.Close()
+	s.nap.Store(nap)
+	var over atomic.Bool
+	go func() {
+		<-stop
+		over.Store(true)
+		nap.Wake()
+	}()
+	for wait := minInterval; ; {
+		nap.For(wait)
+		if over.Load() {
 			return
-		case <-s.roused:
-			roused = true
-		case <-t.C:
 		}
+		roused := s.roused.Swap(false)
 		now := time.Now()
-		wait := maxInterval
+		wait = maxInterval
 		for _, p := range s.processes() {
 			if roused {
 				p.rouse(now)
@@ -86,7 +92,6 @@ func (s *Sampler) Serve(stop <-chan struct{}) {
 			p.read(now)
 			wait = min(wait, max(p.next.Sub(now), minInterval/2))
 		}
-		t.Reset(wait)
 		s.paused.Store(wait > 2*minInterval)
 	}
 }
