@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -50,7 +51,7 @@ type AgentLibrary struct {
 // /dev/shm and then the given folders. Any number of runs, of any version, may do it at the same time.
 func UnpackAgent(more ...string) (AgentLibrary, error) {
 	for _, base := range installedBases() {
-		folder := filepath.Join(base, agentFolder(agent.Library, agent.None32))
+		folder := filepath.Join(base, ownFolder())
 		if checkFolder(folder, agent.Library, agent.None32) == nil &&
 			checkExec(filepath.Join(folder, agentName)) == nil {
 			return libraryIn(folder), nil
@@ -58,7 +59,7 @@ func UnpackAgent(more ...string) (AgentLibrary, error) {
 	}
 	var failed []error
 	for _, base := range agentBases(more) {
-		folder, err := unpackInto(base, agent.Library, agent.None32)
+		folder, err := unpackInto(base, ownFolder(), agent.Library, agent.None32)
 		if err == nil {
 			return libraryIn(folder), nil
 		}
@@ -81,7 +82,7 @@ func libraryIn(folder string) AgentLibrary {
 // InstallAgent unpacks the agent into a folder for good: PREFIX/lib/heaptap if this program is PREFIX/bin/heaptap, or
 // its own folder.
 func InstallAgent(base string) error {
-	_, err := unpackInto(base, agent.Library, agent.None32)
+	_, err := unpackInto(base, ownFolder(), agent.Library, agent.None32)
 	return err
 }
 
@@ -110,6 +111,10 @@ func agentFolder(library, none32 []byte) string {
 	sum.Write(none32)
 	return agentFolderPrefix + hex.EncodeToString(sum.Sum(nil)[:8])
 }
+
+// ownFolder is the name of the folder of the libraries that this program has. Many folders are tried, and hashing takes
+// as long as all else that a run does before it starts its target.
+var ownFolder = sync.OnceValue(func() string { return agentFolder(agent.Library, agent.None32) })
 
 // agentBases lists the folders to try. More sandboxes hide /tmp than /var/tmp.
 func agentBases(more []string) []string {
@@ -200,14 +205,14 @@ func le64(b []byte) uint64 {
 	return v
 }
 
-func unpackInto(base string, library, none32 []byte) (string, error) {
+// unpackInto unpacks the libraries into a folder of that name, unless they are there, and returns the folder.
+func unpackInto(base, name string, library, none32 []byte) (string, error) {
 	if _, err := os.Stat(base); err != nil {
 		// Only the cache folder may be missing; others can read it if the home folder lets them in.
 		if err := os.MkdirAll(base, 0o755); err != nil {
 			return "", err
 		}
 	}
-	name := agentFolder(library, none32)
 	if shared(base) {
 		// In a folder that everybody can write to, only what is ours is to be trusted.
 		name += fmt.Sprintf("-%d", os.Getuid())

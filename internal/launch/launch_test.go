@@ -96,7 +96,7 @@ func TestUnpackAgent(t *testing.T) {
 	for i := range folders {
 		all.Go(func() {
 			var err error
-			if folders[i], err = unpackInto(base, lib, none); err != nil {
+			if folders[i], err = unpackInto(base, agentFolder(lib, none), lib, none); err != nil {
 				t.Error(err)
 			}
 		})
@@ -121,7 +121,8 @@ func TestUnpackAgent(t *testing.T) {
 	}
 
 	// Another version has a folder of its own.
-	other, err := unpackInto(base, []byte(strings.Repeat("LIBRARY", 1000)), none)
+	changed := []byte(strings.Repeat("LIBRARY", 1000))
+	other, err := unpackInto(base, agentFolder(changed, none), changed, none)
 	if err != nil || other == folders[0] {
 		t.Errorf("another version: %s, %v", other, err)
 	}
@@ -137,10 +138,10 @@ func TestUnpackAgent(t *testing.T) {
 		"missing":  func(f string) error { return os.Remove(filepath.Join(f, none32Name)) },
 	} {
 		base := t.TempDir()
-		folder, err := unpackInto(base, lib, none)
+		folder, err := unpackInto(base, agentFolder(lib, none), lib, none)
 		must(t, err)
 		must(t, damage(folder))
-		again, err := unpackInto(base, lib, none)
+		again, err := unpackInto(base, agentFolder(lib, none), lib, none)
 		if err != nil || again == folder {
 			t.Errorf("%s: used %s again, %v", name, again, err)
 		} else if err := checkFolder(again, lib, none); err != nil {

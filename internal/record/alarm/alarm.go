@@ -152,7 +152,7 @@ func (a *Alarm) hear() {
 }
 
 // patience bounds how long the listener waits at a time: a spool that was cut short does not ring.
-const patience = time.Second
+const patience = 10 * time.Second
 
 // interrupt has the listener stop waiting; a.mu is held.
 func (a *Alarm) interrupt() {
