@@ -10,11 +10,21 @@ func (r *run) over(now time.Time) bool {
 	if !r.main.over {
 		return false
 	}
+	open := false
 	for _, o := range r.sources {
-		if !o.closed {
+		switch {
+		case o.closed:
+			continue
+		case !o.dead || o.deadSince.IsZero():
 			r.quietFrom = now
-			return false
+		case o.deadSince.After(r.quietFrom):
+			// From then on, the looks that let the spool be closed would have seen whoever may make another one.
+			r.quietFrom = o.deadSince
 		}
+		open = true
+	}
+	if open {
+		return false
 	}
 	return r.quiet(r.quietFrom)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/procfs"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,7 @@ type Process struct {
 	next     time.Time
 	nextAll  time.Time
 	nextPSS  time.Time
+	lastPSS  time.Time
 	files    map[string]*os.File
 	buf      []byte
 	pageSize int64
@@ -59,6 +61,8 @@ const (
 	// else only the long list of mappings says.
 	pssDuty     = 300
 	pssInterval = 250 * time.Millisecond
+	// stillPSS is for a process that does nothing: its set changes only with those of others that share its pages.
+	stillPSS = 10 * time.Second
 )
 
 // Unknown is a sample in which nothing is known.
@@ -117,8 +121,10 @@ func (p *Process) read(now time.Time) {
 		same = false
 	}
 	p.areas.read(p, now, &smp)
-	if smp.PSS < 0 && !now.Before(p.nextPSS) {
+	still := p.pause == maxInterval && now.Sub(p.lastPSS) < stillPSS
+	if smp.PSS < 0 && !now.Before(p.nextPSS) && !still {
 		began := time.Now()
+		p.lastPSS = began
 		took := ProcessorTime(func() { _, smp.PSS = p.areas.long(p) })
 		same = false
 		p.nextPSS = began.Add(max(p.pssPause(took), interval))
@@ -152,7 +158,7 @@ func (p *Process) pace(smp *event.Sample) {
 // status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has
 // it, and nothing else: when that was since the last sample is unknown.
 func (p *Process) status(smp *event.Sample) *event.Sample {
-	b := p.proc("status")
+	b := p.short("/status")
 	smp.Swap = field(b, "VmSwap:")
 	peak := Unknown
 	peak.RSS = field(b, "VmHWM:")
@@ -165,27 +171,19 @@ func (p *Process) status(smp *event.Sample) *event.Sample {
 	return &peak
 }
 
-// file returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
-func (p *Process) file(name string) []byte {
-	f := p.files[name]
-	if f == nil {
-		var err error
-		if f, err = os.Open(name); err != nil {
-			return nil
-		}
-		p.files[name] = f
-	}
-	n, _ := f.ReadAt(p.buf, 0)
-	return p.buf[:n]
-}
+// short returns what a file of the kernel's about the process holds now, see file.
+func (p *Process) short(name string) []byte { return p.file(p.dir + name) }
 
-// short returns what file does, of a file that the kernel writes without waiting for anything: Go's scheduler need not
-// know of the call, or else it would watch over each one.
-func (p *Process) short(name string) []byte {
-	path := p.dir + name
+// file returns what a file holds now, up to 8 KiB of it, that the kernel writes without waiting for anything: Go's
+// scheduler need not know of the call, or else it would watch over each one. The files stay open.
+func (p *Process) file(path string) []byte {
 	f := p.files[path]
 	if f == nil {
-		return p.file(path)
+		var err error
+		if f, err = os.Open(path); err != nil {
+			return nil
+		}
+		p.files[path] = f
 	}
 	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
 		uintptr(len(p.buf)), 0, 0, 0)
@@ -206,12 +204,8 @@ func nextField(b []byte) (word, rest []byte) {
 // sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay
 // that of the image for which it was opened, while the other files are those of the image that runs.
 func (p *Process) sameImage() bool {
-	random, ok := procs.RandomIn(procs.ReadNow(p.dir+"/auxv", p.buf))
+	random, ok := procs.RandomIn(procfs.ReadNow(p.dir+"/auxv", p.buf))
 	return ok && random == p.Random
-}
-
-func (p *Process) proc(file string) []byte {
-	return p.file(p.dir + "/" + file)
 }
 
 func (p *Process) close() {
