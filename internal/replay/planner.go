@@ -355,7 +355,7 @@ func (p *planner) event(e *event.Event, ref uint64) error {
 			d.Pools++
 		case int(e.Stack) < len(p.drop) && p.drop[e.Stack] != kept:
 			d.Threads++
-			if p.drop[e.Stack] == startsThread {
+			if p.drop[e.Stack] == startsThread && len(p.starts.by) < len(p.starts.ranks) {
 				p.starts.by = append(p.starts.by, e.Thread)
 			}
 		case e.Size > 1<<47 || e.Align > 1<<40:

@@ -151,7 +151,8 @@ func (p *Player) play(ctx context.Context, plan *Plan, a Allocator, m mode, t To
 	defer cancel()
 	cmd := p.command(ctx, plan, a, path, m, t, "free")
 	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &limited.Writer{W: &said, Left: 4096}, &limited.Writer{W: &said, Left: 4096}
+	says := &limited.Writer{W: &said, Left: 4096}
+	cmd.Stdout, cmd.Stderr = says, says // the same: os/exec then copies both in one goroutine
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, syscall.EACCES) {
 			err = fmt.Errorf("%w; TMPDIR names a folder for it where programs may be executed", err)
