@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/heaptap/heaptap/internal/procfs"
 )
 
 // spawn starts a program as a child of this process, in its process group and with its descriptors. The Go runtime
@@ -52,8 +53,9 @@ func processWork(pid int) (state byte, cpu time.Duration) {
 // statOf returns what the kernel says of a process, from the third field of proc(5) on; nil if there is no such
 // process.
 func statOf(pid int) [][]byte {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	var buf [4096]byte
+	b := procfs.ReadNow(fmt.Sprintf("/proc/%d/stat", pid), buf[:])
+	if len(b) == 0 {
 		return nil
 	}
 	return bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // the name may contain anything, even parentheses

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/heaptap/heaptap/internal/clock"
+	"github.com/heaptap/heaptap/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -168,7 +169,7 @@ func readable(fd int) bool {
 // Random returns the address of a process's random bytes, which differs between images.
 func Random(pid int) (uint64, bool) {
 	var buf [1024]byte
-	if random, ok := RandomIn(ReadNow("/proc/"+strconv.Itoa(pid)+"/auxv", buf[:])); ok {
+	if random, ok := RandomIn(procfs.ReadNow("/proc/"+strconv.Itoa(pid)+"/auxv", buf[:])); ok {
 		return random, true
 	}
 	b, err := readProc(pid, "auxv")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/heaptap/heaptap/internal/clock"
 	"github.com/heaptap/heaptap/internal/event"
+	"github.com/heaptap/heaptap/internal/procfs"
 	"github.com/heaptap/heaptap/internal/record/procs"
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +32,8 @@ type Process struct {
 	next     time.Time
 	nextAll  time.Time
 	nextPSS  time.Time
-	files    map[string]*os.File
+	lastPSS  time.Time
+	files    map[string]int // descriptors
 	buf      []byte
 	pageSize int64
 	pages    pages
@@ -59,6 +61,8 @@ const (
 	// else only the long list of mappings says.
 	pssDuty     = 300
 	pssInterval = 250 * time.Millisecond
+	// stillPSS is for a process that does nothing: its set changes only with those of others that share its pages.
+	stillPSS = 10 * time.Second
 )
 
 // Unknown is a sample in which nothing is known.
@@ -70,7 +74,7 @@ func newProcess(t Target) *Process {
 	now := time.Now()
 	return &Process{
 		Target: t, dir: "/proc/" + strconv.Itoa(t.PID), started: now, nextPSS: now.Add(pssInterval / 5),
-		pageSize: int64(os.Getpagesize()), files: map[string]*os.File{}, buf: make([]byte, 8192),
+		pageSize: int64(os.Getpagesize()), files: map[string]int{}, buf: make([]byte, 8192),
 	}
 }
 
@@ -117,8 +121,10 @@ func (p *Process) read(now time.Time) {
 		same = false
 	}
 	p.areas.read(p, now, &smp)
-	if smp.PSS < 0 && !now.Before(p.nextPSS) {
+	still := p.pause == maxInterval && now.Sub(p.lastPSS) < stillPSS
+	if smp.PSS < 0 && !now.Before(p.nextPSS) && !still {
 		began := time.Now()
+		p.lastPSS = began
 		took := ProcessorTime(func() { _, smp.PSS = p.areas.long(p) })
 		same = false
 		p.nextPSS = began.Add(max(p.pssPause(took), interval))
@@ -152,7 +158,7 @@ func (p *Process) pace(smp *event.Sample) {
 // status reads what costs more. If the kernel has seen a larger resident set than any sample, it returns one that has
 // it, and nothing else: when that was since the last sample is unknown.
 func (p *Process) status(smp *event.Sample) *event.Sample {
-	b := p.proc("status")
+	b := p.short("/status")
 	smp.Swap = field(b, "VmSwap:")
 	peak := Unknown
 	peak.RSS = field(b, "VmHWM:")
@@ -165,29 +171,21 @@ func (p *Process) status(smp *event.Sample) *event.Sample {
 	return &peak
 }
 
-// file returns what a file of the kernel's holds now, up to 8 KiB of it. The files stay open.
-func (p *Process) file(name string) []byte {
-	f := p.files[name]
-	if f == nil {
+// short returns what a file of the kernel's about the process holds now, see file.
+func (p *Process) short(name string) []byte { return p.file(p.dir + name) }
+
+// file returns what a file holds now, up to 8 KiB of it, that the kernel writes without waiting for anything: Go's
+// scheduler need not know of the call, or else it would watch over each one. The files stay open.
+func (p *Process) file(path string) []byte {
+	fd, ok := p.files[path]
+	if !ok {
 		var err error
-		if f, err = os.Open(name); err != nil {
+		if fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 			return nil
 		}
-		p.files[name] = f
+		p.files[path] = fd
 	}
-	n, _ := f.ReadAt(p.buf, 0)
-	return p.buf[:n]
-}
-
-// short returns what file does, of a file that the kernel writes without waiting for anything: Go's scheduler need not
-// know of the call, or else it would watch over each one.
-func (p *Process) short(name string) []byte {
-	path := p.dir + name
-	f := p.files[path]
-	if f == nil {
-		return p.file(path)
-	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
+	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
 		uintptr(len(p.buf)), 0, 0, 0)
 	if errno != 0 {
 		return nil
@@ -206,17 +204,13 @@ func nextField(b []byte) (word, rest []byte) {
 // sameImage says whether the process still runs the image that is sampled. This file does not stay open: it would stay
 // that of the image for which it was opened, while the other files are those of the image that runs.
 func (p *Process) sameImage() bool {
-	random, ok := procs.RandomIn(procs.ReadNow(p.dir+"/auxv", p.buf))
+	random, ok := procs.RandomIn(procfs.ReadNow(p.dir+"/auxv", p.buf))
 	return ok && random == p.Random
 }
 
-func (p *Process) proc(file string) []byte {
-	return p.file(p.dir + "/" + file)
-}
-
 func (p *Process) close() {
-	for _, f := range p.files {
-		_ = f.Close()
+	for _, fd := range p.files {
+		_ = unix.Close(fd)
 	}
 	p.files = nil
 }

@@ -55,7 +55,7 @@ func (g *stackPages) look(p *Process) (list []StackReading) {
 	defer m.close()
 	if g.buf == nil {
 		g.buf = make([]byte, 64<<10)
-		g.limit = stackLimit(p.proc("limits"))
+		g.limit = stackLimit(p.short("/limits"))
 	}
 	alive := threadsOf(p.PID)
 	stacks = slices.DeleteFunc(stacks, func(t Stack) bool { return !alive[t.TID] })

@@ -1,4 +1,5 @@
-package procs
+// Package procfs reads the kernel's files about processes.
+package procfs
 
 import (
 	"unsafe"
