@@ -12,21 +12,25 @@ func (r *run) over(now time.Time) bool {
 	}
 	open := false
 	for _, o := range r.sources {
-		switch {
-		case o.closed:
-			continue
-		case !o.dead || o.deadSince.IsZero():
-			r.quietFrom = now
-		case o.deadSince.After(r.quietFrom):
-			// From then on, the looks that let the spool be closed would have seen whoever may make another one.
-			r.quietFrom = o.deadSince
+		if !o.closed {
+			open = true
+			r.quietFrom = o.lastWriter(now, r.quietFrom)
 		}
-		open = true
 	}
-	if open {
-		return false
+	return !open && r.quiet(r.quietFrom)
+}
+
+// lastWriter returns since when no known process writes to a spool, or since, if that is later. The looks at all
+// processes that let the spool be closed have begun then, and would have seen whoever may make another one: the run's
+// end needs no others.
+func (o *source) lastWriter(now, since time.Time) time.Time {
+	switch {
+	case !o.dead || o.deadSince.IsZero():
+		return now
+	case o.deadSince.After(since):
+		return o.deadSince
 	}
-	return r.quiet(r.quietFrom)
+	return since
 }
 
 // quiet says whether two looks since a moment have found no process that writes to a spool or may make one, and no
@@ -41,19 +45,17 @@ func (r *run) quiet(since time.Time) bool {
 	return r.opened == opened
 }
 
-// alone says whether all processes of the run are known to have ended.
+// alone says whether all processes of the run are known to have ended. Before their workers know it, too, nothing is
+// settled: looks that begin earlier would have to be repeated, see over.
 func (r *run) alone() bool {
+	since := r.main.endedAt
 	for _, o := range r.sources {
-		if len(o.members) == 0 { // not read yet
+		if !o.closed && (!o.dead || o.deadSince.IsZero()) {
 			return false
 		}
-		for _, m := range o.members {
-			if !m.Gone {
-				return false
-			}
-		}
+		since = o.lastWriter(since, since)
 	}
-	return r.quiet(r.main.endedAt)
+	return r.quiet(since)
 }
 
 // reportSettled reports what is still going on, once the main process has ended. false: that is not known yet.

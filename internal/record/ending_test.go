@@ -132,3 +132,52 @@ func TestEndedUnannounced(t *testing.T) {
 		t.Error("the end of a program is waited for although there is no target")
 	}
 }
+
+// TestOneLook ends a run after the two looks that have let its last spool be closed, and not after earlier ones.
+func TestOneLook(t *testing.T) {
+	// Not in parallel, as TestSettledElsewhere.
+	dir := runDir(t)
+	config, _, _ := testConfig(t, dir)
+	r := newRun(t.Context(), config)
+	folder, err := private.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	r.folder, r.census = folder, procs.NewCensus(folder, nil, func() {})
+	look := func() { // again, if a process of others is being executed just then
+		for began := time.Now(); !r.census.Quiet(began); {
+			r.census.Look()
+			r.census.Look()
+		}
+	}
+	one, two := &source{}, &source{}
+	r.sources = []*source{one, two}
+	r.main.over, r.main.endedAt = true, time.Now()
+	r.quietFrom = r.main.endedAt
+	want := func(alone, over bool) {
+		t.Helper()
+		if got := r.alone(); got != alone {
+			t.Errorf("alone: %t", got)
+		}
+		if got := r.over(time.Now()); got != over {
+			t.Errorf("over: %t", got)
+		}
+	}
+	look()
+	want(false, false) // both may still be written to
+	one.dead, one.deadSince = true, time.Now()
+	look()
+	want(false, false)
+	one.closed = true
+	two.dead = true
+	want(false, false)
+	two.deadSince = time.Now()
+	want(false, false)
+	look()
+	want(true, false)
+	two.closed = true
+	want(true, true)
+	r.sources = nil
+	want(true, true)
+}

@@ -29,6 +29,7 @@ type Census struct {
 
 	mu         sync.Mutex
 	wake       chan struct{}
+	wanted     time.Time        // looks that have begun after it are all that was asked for
 	began      time.Time        // of the latest complete look
 	again      time.Time        // of the one before it
 	inodes     map[uint64][]int // processes that map a spool
@@ -54,8 +55,18 @@ func NewCensus(folder *private.Folder, family *Family, ring func()) *Census {
 	return c
 }
 
-// Ask wants a fresh look.
+// Ask wants fresh looks.
 func (c *Census) Ask() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ask(time.Now())
+}
+
+// ask wants looks that begin after a moment.
+func (c *Census) ask(since time.Time) {
+	if since.After(c.wanted) {
+		c.wanted = since
+	}
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -68,11 +79,11 @@ func (c *Census) Mapped(inode uint64, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.again.After(since) {
-		c.Ask()
+		c.ask(since)
 		return true
 	}
 	if len(c.inodes[inode])+len(c.inodes2[inode]) > 0 {
-		c.Ask()
+		c.ask(time.Now())
 		return true
 	}
 	return false
@@ -83,7 +94,7 @@ func (c *Census) Mappers(inode uint64, since time.Time) []int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.began.After(since) {
-		c.Ask()
+		c.ask(since)
 		return nil
 	}
 	return c.inodes[inode]
@@ -94,11 +105,11 @@ func (c *Census) Quiet(since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.again.After(since) {
-		c.Ask()
+		c.ask(since)
 		return false
 	}
 	if len(c.inodes)+len(c.inodes2) > 0 || c.young || c.young2 {
-		c.Ask()
+		c.ask(time.Now())
 		return false
 	}
 	return true
@@ -117,11 +128,24 @@ func (c *Census) Serve(stop <-chan struct{}) {
 		for range 2 {
 			c.Look()
 		}
+		c.answered()
 		c.ring()
 		select {
 		case <-stop:
 			return
 		case <-time.After(max(10*time.Millisecond, min(9*time.Since(first), time.Second))):
+		}
+	}
+}
+
+// answered drops what was asked for while the latest two looks were under way, if they are what was asked for.
+func (c *Census) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.again.After(c.wanted) {
+		select {
+		case <-c.wake:
+		default:
 		}
 	}
 }

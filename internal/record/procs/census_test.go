@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/heaptap/heaptap/internal/private"
 	"golang.org/x/sys/unix"
@@ -74,5 +75,36 @@ func TestMissed(t *testing.T) {
 	c.Look() // It has a spool by now, or has ended.
 	if len(c.suspects) > 0 {
 		t.Errorf("still suspected: %v", c.suspects)
+	}
+}
+
+// TestAnswered asks again while a look is under way: what it will show is not looked for once more.
+func TestAnswered(t *testing.T) {
+	folder, err := private.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	c := NewCensus(folder, nil, func() {})
+	asked := func() bool {
+		c.Look()
+		c.Look()
+		c.answered()
+		return len(c.wake) > 0
+	}
+	began := time.Now()
+	c.Mapped(7, began)
+	if len(c.wake) == 0 {
+		t.Error("no look is asked for")
+	}
+	if c.Quiet(began); asked() {
+		t.Error("what two looks have shown is asked for again")
+	}
+	if c.Mapped(7, began); len(c.wake) > 0 {
+		t.Error("what is known is asked for")
+	}
+	c.ask(time.Now().Add(time.Hour))
+	if !asked() {
+		t.Error("what is asked for and not known is dropped")
 	}
 }

@@ -33,7 +33,7 @@ type Process struct {
 	nextAll  time.Time
 	nextPSS  time.Time
 	lastPSS  time.Time
-	files    map[string]*os.File
+	files    map[string]int // descriptors
 	buf      []byte
 	pageSize int64
 	pages    pages
@@ -74,7 +74,7 @@ func newProcess(t Target) *Process {
 	now := time.Now()
 	return &Process{
 		Target: t, dir: "/proc/" + strconv.Itoa(t.PID), started: now, nextPSS: now.Add(pssInterval / 5),
-		pageSize: int64(os.Getpagesize()), files: map[string]*os.File{}, buf: make([]byte, 8192),
+		pageSize: int64(os.Getpagesize()), files: map[string]int{}, buf: make([]byte, 8192),
 	}
 }
 
@@ -177,15 +177,15 @@ func (p *Process) short(name string) []byte { return p.file(p.dir + name) }
 // file returns what a file holds now, up to 8 KiB of it, that the kernel writes without waiting for anything: Go's
 // scheduler need not know of the call, or else it would watch over each one. The files stay open.
 func (p *Process) file(path string) []byte {
-	f := p.files[path]
-	if f == nil {
+	fd, ok := p.files[path]
+	if !ok {
 		var err error
-		if f, err = os.Open(path); err != nil {
+		if fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 			return nil
 		}
-		p.files[path] = f
+		p.files[path] = fd
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
+	n, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p.buf))),
 		uintptr(len(p.buf)), 0, 0, 0)
 	if errno != 0 {
 		return nil
@@ -209,8 +209,8 @@ func (p *Process) sameImage() bool {
 }
 
 func (p *Process) close() {
-	for _, f := range p.files {
-		_ = f.Close()
+	for _, fd := range p.files {
+		_ = unix.Close(fd)
 	}
 	p.files = nil
 }

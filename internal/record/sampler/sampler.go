@@ -80,6 +80,7 @@ func (s *Sampler) Serve(stop <-chan struct{}) {
 	for wait := minInterval; ; {
 		nap.For(wait)
 		if over.Load() {
+			s.closeAll()
 			return
 		}
 		roused := s.roused.Swap(false)
@@ -94,6 +95,20 @@ func (s *Sampler) Serve(stop <-chan struct{}) {
 		}
 		s.paused.Store(wait > 2*minInterval)
 	}
+}
+
+// closeAll ends what Add has begun.
+func (s *Sampler) closeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for p := range s.list {
+		s.ending = append(s.ending, p)
+	}
+	clear(s.list)
+	for _, p := range s.ending {
+		p.close()
+	}
+	s.ending = nil
 }
 
 // processes are those that are sampled. Those that were removed are closed here, where nothing reads them.
