@@ -157,6 +157,7 @@ const patience = 10 * time.Second
 // interrupt has the listener stop waiting; a.mu is held.
 func (a *Alarm) interrupt() {
 	for a.listening {
+		a.listener.Interrupt()
 		for _, s := range a.spools {
 			s.Ring()
 		}
