@@ -63,13 +63,14 @@ func (s *Spool) Sleeps(asleep bool) {
 type Listener struct {
 	waiters [maxWait]futexWaiter
 	n       int
+	word    uint32 // see Interrupt
 }
 
 // Listen begins to listen: what rings from here on ends the next Wait. It is false if that is not possible for so many
 // spools.
 func (l *Listener) Listen(spools []*Spool) bool {
 	l.n = 0
-	if len(spools) == 0 || len(spools) > maxWait {
+	if len(spools) == 0 || len(spools) >= maxWait {
 		return false
 	}
 	for _, s := range spools {
@@ -85,18 +86,38 @@ func (l *Listener) Listen(spools []*Spool) bool {
 		}
 		l.n++
 	}
+	// The last one is its own.
+	l.waiters[l.n] = futexWaiter{
+		value: uint64(atomic.LoadUint32(&l.word)), flags: futex32 | futexPrivate,
+		address: uint64(uintptr(unsafe.Pointer(&l.word))),
+	}
 	return true
 }
 
-// Wait sleeps until an agent of one of the spools wakes the recorder or Ring is called for one of them, but at most for
-// d. It is false if the kernel cannot wait for them. A spool may be closed meanwhile.
-func (l *Listener) Wait(d time.Duration) bool { return futexWait(l.waiters[:l.n], d) }
+// Wait sleeps until an agent of one of the spools wakes the recorder, or Ring is called for one of them, or Interrupt,
+// but at most for d. It is false if the kernel cannot wait for them. A spool may be closed meanwhile.
+func (l *Listener) Wait(d time.Duration) bool {
+	if futexWaitAny(l.waiters[:l.n+1], d) {
+		return true
+	}
+	// Older kernels, and some filters of system calls, allow waiting for one only.
+	return l.n == 1 && futexWait(&l.waiters[0], min(d, time.Second))
+}
+
+// Interrupt ends the Wait, if there is one since Listen, also for spools that were cut short and cannot ring. Where the
+// kernel can wait for one spool only, that one must ring, or up to a second passes.
+func (l *Listener) Interrupt() {
+	atomic.AddUint32(&l.word, 1)
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&l.word)), futexWakeOp|futexPrivate, 1, 0, 0, 0)
+}
 
 const (
 	futexWaitOp = 0
 	futexWakeOp = 1
 
-	maxWait      = 128 // FUTEX_WAITV_MAX
+	futexPrivate = 128 // FUTEX_PRIVATE_FLAG and FUTEX2_PRIVATE
+
+	maxWait      = 128 // FUTEX_WAITV_MAX, one of them the listener's own
 	futex32      = 2   // FUTEX2_SIZE_U32
 	sysFutexWait = 449 // futex_waitv, since Linux 5.16, the same number everywhere
 )
@@ -110,13 +131,15 @@ type futexWaiter struct {
 }
 
 // futexWait returns false if the kernel does not support the call.
-func futexWait(w []futexWaiter, d time.Duration) bool {
-	if len(w) == 1 {
-		t := unix.NsecToTimespec(int64(d))
-		_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(w[0].address), futexWaitOp, uintptr(uint32(w[0].value)),
-			uintptr(unsafe.Pointer(&t)), 0, 0)
-		return errno != unix.ENOSYS && errno != unix.EPERM
-	}
+func futexWait(w *futexWaiter, d time.Duration) bool {
+	t := unix.NsecToTimespec(int64(d))
+	_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(w.address), futexWaitOp, uintptr(uint32(w.value)),
+		uintptr(unsafe.Pointer(&t)), 0, 0)
+	return errno != unix.ENOSYS && errno != unix.EPERM
+}
+
+// futexWaitAny does the same for any of several.
+func futexWaitAny(w []futexWaiter, d time.Duration) bool {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
 	t := unix.NsecToTimespec(now.Nano() + int64(d)) // absolute, unlike above

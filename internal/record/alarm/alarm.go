@@ -3,9 +3,9 @@
 //
 // The rule: no ring is lost. What rings while the drain is awake keeps it from falling asleep.
 //
-// The drain sleeps as package sleep does. Another goroutine listens to the agents, in a system call that lasts until
-// one of them rings. Were the drain itself in that call, again and again for some milliseconds, then Go's sysmon would
-// look 10,000 times a second whether it takes too long.
+// The drain sleeps on a sleep.Sleeper. Another goroutine listens to the agents, in a system call that lasts until one
+// of them rings. Were the drain itself in that call, again and again for some milliseconds, then Go's sysmon would look
+// 10,000 times a second whether it takes too long.
 package alarm
 
 import (
@@ -157,6 +157,7 @@ const patience = 10 * time.Second
 // interrupt has the listener stop waiting; a.mu is held.
 func (a *Alarm) interrupt() {
 	for a.listening {
+		a.listener.Interrupt()
 		for _, s := range a.spools {
 			s.Ring()
 		}

@@ -98,3 +98,27 @@ func TestIgnore(t *testing.T) {
 		b.Close()
 	}
 }
+
+// TestCutShort ignores a spool that was cut short while the alarm listens to it: it cannot ring, and is not waited for.
+func TestCutShort(t *testing.T) {
+	g, s := opened(t)
+	a := New(t.TempDir())
+	var serving sync.WaitGroup
+	serving.Go(a.Serve)
+	began := time.Now()
+	a.Wait([]*spool.Spool{s}, time.Millisecond)
+	if a.Deaf() {
+		t.Skip("the system does not wait for agents")
+	}
+	if err := os.Truncate(g.Path, 0); err != nil {
+		t.Fatal(err)
+	}
+	a.Ignore(s)
+	if took := time.Since(began); took > patience/2 {
+		t.Errorf("waited for %v", took)
+	}
+	s.Close()
+	a.End()
+	serving.Wait()
+	a.Close()
+}
