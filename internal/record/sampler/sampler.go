@@ -100,15 +100,12 @@ func (s *Sampler) Serve(stop <-chan struct{}) {
 // closeAll ends what Add has begun.
 func (s *Sampler) closeAll() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for p := range s.list {
 		s.ending = append(s.ending, p)
 	}
 	clear(s.list)
-	for _, p := range s.ending {
-		p.close()
-	}
-	s.ending = nil
+	s.mu.Unlock()
+	s.processes()
 }
 
 // processes are those that are sampled. Those that were removed are closed here, where nothing reads them.
