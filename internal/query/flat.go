@@ -144,15 +144,11 @@ func (r *rows) byGroup() (slots func(chain int32) []int32) {
 	}
 	r.self.addAll(ends, n.self)
 	r.total.addFrom(n.topChain, n.topGroup, n.total)
-	seen, calls := make([]int, len(n.groups)), 0 // by group: in which call
+	above := newAncestors(n)
 	return func(chain int32) []int32 {
-		calls++
 		list := []int32{ends[chain]}
-		for at := n.end[chain]; at > 0; at = n.parent[at] {
-			if g := n.group[at]; seen[g] != calls {
-				seen[g] = calls
-				list = append(list, count+g)
-			}
+		for _, g := range above.groups(n.end[chain]) {
+			list = append(list, count+g)
 		}
 		return list
 	}
