@@ -104,13 +104,14 @@ func (p *Program) Title() string {
 	return p.Name() + " " + p.Label
 }
 
-// memberOf is the path of a program's recording in its run's folder.
+// memberOf is the path of a program's recording in its run's folder. Processes that begin one after another have their
+// recordings in the same subfolder, which is made once.
 func memberOf(p *Program, again int) string {
 	suffix := ""
 	if again > 0 {
 		suffix = fmt.Sprintf("-%d", again+1)
 	}
-	return fmt.Sprintf("p/%02x/%d-%x%s.htap", p.Pid&0xff, p.Pid, uint64(p.Start.UnixNano()), suffix)
+	return fmt.Sprintf("p/%02x/%d-%x%s.htap", p.Pid>>8&0xff, p.Pid, uint64(p.Start.UnixNano()), suffix)
 }
 
 // memberForm matches such a path.

@@ -334,8 +334,11 @@ func (w *Writer) complete() {
 	if w.root == nil || w.over {
 		return
 	}
-	for n := range 256 { // of which all recordings are in the pack
-		_ = w.root.Remove(fmt.Sprintf("%s/%02x", membersIn, n))
+	folders, _ := fs.ReadDir(w.root.FS(), membersIn)
+	for _, f := range folders {
+		if f.IsDir() { // it is empty if all of its recordings are in the pack
+			_ = w.root.Remove(path.Join(membersIn, f.Name()))
+		}
 	}
 	w.over = w.append(indexLine{Over: true})
 }

@@ -71,8 +71,10 @@ func TestWhatIf(t *testing.T) {
 			usage := kit.Compile(t, "gcc", "-O1", "src/usage.c")
 			var bare, changed, replays, whatIfs []float64
 			for range 15 {
-				bare = append(bare, run(t, usage, replay.Allocator{}, words(program, c.name, "before"), 1).cpu...)
-				changed = append(changed, run(t, usage, replay.Allocator{}, words(program, c.name, "after"), 1).cpu...)
+				_, cpu := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
+				bare = append(bare, cpu)
+				_, cpu = run(t, usage, replay.Allocator{}, words(program, c.name, "after"))
+				changed = append(changed, cpu)
 				said := ask("--what-if", c.change, before)
 				replays = append(replays, said.Allocators[0].CPU.Median)
 				whatIfs = append(whatIfs, said.Allocators[1].CPU.Median)
