@@ -239,7 +239,7 @@ func (p *process) round(r *roundEnded) {
 	limit := p.order.Round(r.number, r.clock, busy)
 	p.divideUpTo(p.order.Clock.At(limit))
 	p.publish(r)
-	p.noteExits(limit)
+	p.noteExits(limit, math.MaxInt64)
 	if limit >= p.tick {
 		p.barrier()
 		p.tick = r.clock
@@ -264,13 +264,14 @@ func (p *process) threadExits(s *order.Stream) {
 }
 
 // noteExits writes when threads ended, up to a timestamp that all events were merged to: an exit is converted at the
-// clock's rate for the events around it, so that it comes after those of its thread.
-func (p *process) noteExits(limit uint64) {
+// clock's rate for the events around it, so that it comes after those of its thread. None is later than latest, in ns:
+// the timestamps are the target's, which may have overwritten them.
+func (p *process) noteExits(limit uint64, latest int64) {
 	p.exits = slices.DeleteFunc(p.exits, func(s *order.Stream) bool {
 		if s.End > limit {
 			return false
 		}
-		p.threads.end(s.Thread, p.order.Clock.At(s.End))
+		p.threads.end(s.Thread, min(p.order.Clock.At(s.End), latest))
 		return true
 	})
 }
@@ -294,13 +295,13 @@ func (p *process) finish(status Status) {
 	p.ended = true
 	// The ledger hears of the time that passes as it does while the process runs.
 	p.order.Rest(p.barrier)
-	p.noteExits(math.MaxUint64)
-	p.settleRest(p.ledger.Finish)
-	p.divideUpTo(math.MaxInt64)
 	end := max(p.order.Time*recording.Quantum, p.endsAfter)
 	if at := p.w.endCounter; at != 0 {
 		end = max(end, p.order.Clock.At(at))
 	}
+	p.noteExits(math.MaxUint64, end)
+	p.settleRest(p.ledger.Finish)
+	p.divideUpTo(math.MaxInt64)
 	p.memory.peakAtEnd(status.MaxRSS, end)
 	p.checkpoint(p.flush) // whatever becomes of the names, the events are safe
 	_ = p.out.Flush()
