@@ -187,6 +187,9 @@ func (q *replayFlags) run(cmd *cobra.Command, args []string) error {
 			return usagef("replay: --%s %s is the recording itself", flag[0], flag[1])
 		}
 	}
+	if q.chart != "" && (q.chart == q.html || outfile.SameFile(q.chart, q.html)) {
+		return usagef("replay: --chart and --html are the same file, %s", q.chart)
+	}
 	r, err := q.measure(cmd, s, &o, settings, list)
 	switch {
 	case err != nil:

@@ -130,6 +130,8 @@ func (j *SavedReplay) bound() {
 	for _, text := range []*string{&j.Verdict, &j.Best.Time, &j.Best.P99, &j.Best.RSS, &j.Best.Mean} {
 		*text = cutText(*text)
 	}
+	j.Runs, j.Threads = max(j.Runs, 0), max(j.Threads, 0)
+	j.Calls, j.PeakLive = min(j.Calls, math.MaxInt64), min(j.PeakLive, math.MaxInt64)
 	n := min(len(j.Live), mostSavedPoints)
 	j.TimesNS = increasing(head(j.TimesNS, n))
 	j.Live = head(j.Live, len(j.TimesNS))
@@ -153,7 +155,12 @@ func (j *SavedReplay) bound() {
 func head[T any](list []T, n int) []T { return append([]T{}, list[:min(len(list), n)]...) }
 
 // possible is a number of bytes or ns that can be.
-func possible(v float64) float64 { return min(max(v, 0), math.MaxInt64) }
+func possible(v float64) float64 {
+	if math.IsNaN(v) { // JSON has none
+		return 0
+	}
+	return min(max(v, 0), math.MaxInt64)
+}
 
 func increasing(times []int64) []int64 {
 	for i := range times {
