@@ -470,6 +470,34 @@ async function wait(page, proxy, id) {
   return seen;
 }
 
+/**
+ * Opens each page by a link, and has it known late what the recording can answer. The result has what such a page shows
+ * if it is not what it shows otherwise.
+ */
+async function lateAbout(page, proxy, id) {
+  const different = {};
+  for (const at of pages) {
+    const seen = [];
+    for (const late of [false, true]) {
+      const begun = proxy.held.length;
+      proxy.match = (path) => late && /[/]about([?]|$)/.test(path);
+      await page.goto(`${proxy.origin}/?recording=${id}&page=${at}`);
+      if (late) {
+        await page.locator("main > *").first().waitFor();
+        await until("the question what can be answered", () => proxy.held.length > begun);
+        await page.waitForTimeout(100); // the page is there, and has asked what it asks by then
+        proxy.match = () => false;
+        for (const one of proxy.held.slice(begun)) one.answer();
+      }
+      await settled(page);
+      const { text, command, rows } = await page.evaluate(look);
+      seen.push(JSON.stringify({ text, command, rows }));
+    }
+    different[at] = seen[0] === seen[1] ? "" : seen.join("\nand late ");
+  }
+  return different;
+}
+
 try {
   const [first] = options.looked; // it is looked at in full
   const result = { views: {}, axe: {}, keys: {}, links: {} };
@@ -510,6 +538,8 @@ try {
   const proxy = await holding(options.app);
   const patient = await open(proxy.origin, {}, stored);
   result.waits = await wait(patient, proxy, id);
+  where = "known late";
+  result.late = await lateAbout(patient, proxy, id);
   await patient.context().close();
   proxy.server.closeAllConnections();
   proxy.server.close();

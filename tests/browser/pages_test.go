@@ -31,6 +31,7 @@ type sighting struct {
 	Axe    map[string][]string        // what is serious, by recording, page and theme
 	Keys   map[string]int             // how many were pressed, by page
 	Links  map[string]string          // what differs between two servers, by page
+	Late   map[string]string          // what differs where it is known late what can be answered, by page
 	Wander struct {
 		Moves int
 		Wrong []any
@@ -209,6 +210,9 @@ func TestPages(t *testing.T) {
 		}
 		if s.Links[page] != "" {
 			t.Errorf("%s looks different on another server: %s", page, s.Links[page])
+		}
+		if late, ok := s.Late[page]; !ok || late != "" {
+			t.Errorf("%s is another one if it is known late what can be answered: %s", page, late)
 		}
 	}
 	if s.Wander.Moves < 4 || len(s.Wander.Wrong) > 0 {

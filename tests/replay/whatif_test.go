@@ -66,22 +66,24 @@ func TestWhatIf(t *testing.T) {
 			if os.Getenv("RANKING") == "" {
 				return
 			}
-			// Everything in turns: a shared machine is now faster, now slower. Of the program, the allocator's time
-			// is a part.
+			// A shared machine is now faster, now slower, for tenths of a second. So what counts are quotients of what ran
+			// in the same round, and there are many rounds.
 			usage := kit.Compile(t, "gcc", "-O1", "src/usage.c")
-			var bare, changed, replays, whatIfs []float64
-			for range 15 {
-				_, cpu := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
-				bare = append(bare, cpu)
-				_, cpu = run(t, usage, replay.Allocator{}, words(program, c.name, "after"))
-				changed = append(changed, cpu)
-				said := ask("--what-if", c.change, before)
-				replays = append(replays, said.Allocators[0].CPU.Median)
-				whatIfs = append(whatIfs, said.Allocators[1].CPU.Median)
+			// Parts of the program's time: the replay's, and the changed program's; of the replay's: the changed replay's.
+			var part, changed, kept []float64
+			for range 45 {
+				_, old := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
+				_, new := run(t, usage, replay.Allocator{}, words(program, c.name, "after"))
+				list := ask("--what-if", c.change, before).Allocators
+				part = append(part, list[0].CPU.Median/old)
+				kept = append(kept, list[1].CPU.Median/list[0].CPU.Median)
+				changed = append(changed, new/old)
 			}
-			saved := middle(replays) - middle(whatIfs)
-			t.Logf("CPU time in ms: replay %.1f, what if %.1f", middle(replays)/1e6, middle(whatIfs)/1e6)
-			near("time", middle(bare)-saved, middle(changed), middle(bare))
+			would, is := 1-middle(part)*(1-middle(kept)), middle(changed)
+			t.Logf("time: what if %.3f of that before, and it is %.3f: %.3f times as much", would, is, would/is)
+			if math.Abs(would/is-1) > 0.1 {
+				t.Errorf("time: what if %.3f of that before, and it is %.3f", would, is)
+			}
 		})
 	}
 }

@@ -79,26 +79,30 @@ function firstQuestionOf(selected: Selected): Question<"frames", Heap> {
 
 const skeleton = <div class="heap-skeleton skeleton" aria-hidden="true" />;
 
-export function HeapPage({ app }: { app: App }) {
+/** Whether it is known where blocks were; undefined: that is not known yet. If the server does not say it, it is asked. */
+function hasAddresses(app: App): boolean | undefined {
   const about = app.about.shown.value?.value;
-  const known = about?.addresses && !about.sampled && !about.folded && hasEvents(app);
+  return hasEvents(app) && (!about || (about.addresses && !about.sampled && !about.folded));
+}
+
+export function HeapPage({ app }: { app: App }) {
   const order = useOrder(app);
   const film = useRef<Follower<Heap> | undefined>(undefined);
   const first = usePart<Heap>(app, "heap-first", (selected) => {
     const facts = app.about.shown.value?.value;
-    if (!known || !facts || facts.events < manyEvents || film.current?.shown.peek()) return undefined;
+    if (!hasAddresses(app) || !facts || facts.events < manyEvents || film.current?.shown.peek()) return undefined;
     const { key } = taskOf(selected.recording, questionOf(selected));
     return order.first(taskOf(selected.recording, firstQuestionOf(selected)), key);
   });
   const part = useMainPart(app, "heap", (selected) => {
-    if (!known) return undefined;
+    if (!hasAddresses(app)) return undefined;
     const question = questionOf(selected);
     return { ...question, after: () => order.before(taskOf(selected.recording, question).key) };
   });
   film.current = part;
   if (hasEvents(app) === false) return <NoEvents app={app} what="where blocks were" />;
-  if (about && !known) {
-    const why = about.sampled
+  if (hasAddresses(app) === false) {
+    const why = app.about.shown.value?.value.sampled
       ? "Allocations were chosen at random, so it is not known where all blocks were."
       : "This recording does not say where blocks were.";
     return <EmptyBox why={`${why} Record with addresses:`} command="heaptap run --addresses ./program" />;
