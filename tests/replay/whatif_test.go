@@ -66,10 +66,11 @@ func TestWhatIf(t *testing.T) {
 			if os.Getenv("RANKING") == "" {
 				return
 			}
-			// A shared machine is now faster, now slower, for tenths of a second. So what counts are quotients of what ran
-			// in the same round, and there are many rounds.
+			// A shared machine is now faster, now slower, for tenths of a second. So what counts are quotients of what
+			// ran in the same round, and there are many rounds.
 			usage := kit.Compile(t, "gcc", "-O1", "src/usage.c")
-			// Parts of the program's time: the replay's, and the changed program's; of the replay's: the changed replay's.
+			// Parts of the program's time: the replay's, and the changed program's; of the replay's: the changed
+			// replay's.
 			var part, changed, kept []float64
 			for range 45 {
 				_, old := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
@@ -79,10 +80,11 @@ func TestWhatIf(t *testing.T) {
 				kept = append(kept, list[1].CPU.Median/list[0].CPU.Median)
 				changed = append(changed, new/old)
 			}
-			would, is := 1-middle(part)*(1-middle(kept)), middle(changed)
-			t.Logf("time: what if %.3f of that before, and it is %.3f: %.3f times as much", would, is, would/is)
-			if math.Abs(would/is-1) > 0.1 {
-				t.Errorf("time: what if %.3f of that before, and it is %.3f", would, is)
+			would, has := 1-middle(part)*(1-middle(kept)), middle(changed)
+			t.Logf("time: what if %.3f of that before, and it is %.3f: %.3f times as much", would, has,
+				would/has)
+			if math.Abs(would/has-1) > 0.1 {
+				t.Errorf("time: what if %.3f of that before, and it is %.3f", would, has)
 			}
 		})
 	}

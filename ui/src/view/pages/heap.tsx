@@ -79,7 +79,7 @@ function firstQuestionOf(selected: Selected): Question<"frames", Heap> {
 
 const skeleton = <div class="heap-skeleton skeleton" aria-hidden="true" />;
 
-/** Whether it is known where blocks were; undefined: that is not known yet. If the server does not say it, it is asked. */
+/** Whether it is known where blocks were; undefined: not yet. If the server does not say it, it is asked anyway. */
 function hasAddresses(app: App): boolean | undefined {
   const about = app.about.shown.value?.value;
   return hasEvents(app) && (!about || (about.addresses && !about.sampled && !about.folded));
