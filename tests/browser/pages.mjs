@@ -410,7 +410,11 @@ async function holding(app) {
         response.writeHead(200, { "content-type": "application/x-ndjson" });
         response.write(`${JSON.stringify({ progress: { share, doing } })}\n`);
       },
-      answer: () => pass((answer) => answer.pipe(response)),
+      answer: () =>
+        pass((answer) => {
+          if (!response.headersSent) response.writeHead(answer.statusCode, answer.headers);
+          answer.pipe(response);
+        }),
     };
     response.on("close", () => (one.closed = true));
     all.held.push(one);
@@ -483,9 +487,9 @@ async function lateAbout(page, proxy, id) {
       proxy.match = (path) => late && /[/]about([?]|$)/.test(path);
       await page.goto(`${proxy.origin}/?recording=${id}&page=${at}`);
       if (late) {
-        await page.locator("main > *").first().waitFor();
+        await page.locator("main").waitFor();
         await until("the question what can be answered", () => proxy.held.length > begun);
-        await page.waitForTimeout(100); // the page is there, and has asked what it asks by then
+        await page.waitForTimeout(200); // the page is there, and has asked what it asks by then
         proxy.match = () => false;
         for (const one of proxy.held.slice(begun)) one.answer();
       }

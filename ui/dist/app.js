@@ -1,1 +1,1 @@
-import"./chunk-QBXAULSJ.js";import"./chunk-VIX3UXXX.js";
+import"./chunk-KAVWKICO.js";import"./chunk-VIX3UXXX.js";

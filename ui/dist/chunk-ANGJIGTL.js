@@ -1,1 +1,0 @@
-import{L as t}from"./chunk-QBXAULSJ.js";function r(o,e){return{href:t({...o.place.value,...e}),follow:()=>o.change(e)}}export{r as a};

@@ -1,1 +1,0 @@
-import{wa as l}from"./chunk-QBXAULSJ.js";function i(o){let e=t=>{t.button!==0||t.ctrlKey||t.metaKey||t.shiftKey||t.altKey||(t.preventDefault(),o.go.follow())};return l("a",{class:o.class,title:o.title,href:o.go.href,onClick:e,children:o.children})}export{i as a};

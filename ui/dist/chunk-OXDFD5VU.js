@@ -1,1 +1,0 @@
-import{d as s,e as i,l as u}from"./chunk-QBXAULSJ.js";function f(){let t=i(null),n=u(0);return s(()=>{let e=t.current;if(!e)return;let r=()=>n.value=e.clientWidth,o=new ResizeObserver(r);return o.observe(e),r(),()=>o.disconnect()},[]),{box:t,width:n.value}}export{f as a};

@@ -1,0 +1,1 @@
+import{b as a}from"./chunk-4KPNYGPD.js";import"./chunk-B2XUEQDO.js";import"./chunk-LZZB4ITA.js";import"./chunk-Y5IUOIRS.js";import"./chunk-OIUIW2PR.js";import"./chunk-GHCACRYT.js";import"./chunk-PICBP4T2.js";import"./chunk-JMTLYT5R.js";import"./chunk-KAVWKICO.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

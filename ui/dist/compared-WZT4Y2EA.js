@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-BKYVEQFN.js";import"./chunk-ANGJIGTL.js";import"./chunk-LGIM45RT.js";import"./chunk-Y5IUOIRS.js";import"./chunk-MQPJCLNA.js";import"./chunk-Y2TLASUM.js";import"./chunk-DSYP6T7Q.js";import"./chunk-JMTLYT5R.js";import"./chunk-QBXAULSJ.js";import"./chunk-VIX3UXXX.js";export{a as Compared};

@@ -1,1 +1,0 @@
-import{j as a,k as b,l as c,m as d,n as e}from"./chunk-EJT2BQRE.js";import"./chunk-BWIPSCWO.js";import"./chunk-LGIM45RT.js";import"./chunk-JMTLYT5R.js";import"./chunk-QBXAULSJ.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};

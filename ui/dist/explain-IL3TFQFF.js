@@ -1,0 +1,1 @@
+import{j as a,k as b,l as c,m as d,n as e}from"./chunk-JJE4DJK7.js";import"./chunk-D3DCIZ5X.js";import"./chunk-LZZB4ITA.js";import"./chunk-JMTLYT5R.js";import"./chunk-KAVWKICO.js";import"./chunk-VIX3UXXX.js";export{d as ExplainRange,e as ResidentChanged,a as pointing,b as runOf,c as selectedSpan};
