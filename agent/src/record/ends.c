@@ -11,10 +11,8 @@
 
 // All that glibc (since 2.17) and musl have. Where they are missing, the program has no threads of libc's.
 int pthread_key_create(u32 *key, void (*destructor)(void *)) __attribute__((weak));
-int pthread_key_delete(u32 key) __attribute__((weak));
 int pthread_setspecific(u32 key, const void *value) __attribute__((weak));
 __asm__(".symver pthread_key_create, pthread_key_create@GLIBC_2.2.5");
-__asm__(".symver pthread_key_delete, pthread_key_delete@GLIBC_2.2.5");
 __asm__(".symver pthread_setspecific, pthread_setspecific@GLIBC_2.2.5");
 
 // glibc keeps the values of so many keys in the thread itself, and allocates memory for those of others.
@@ -37,12 +35,8 @@ static void ends(void *unused)
 __attribute__((constructor)) static void begin(void)
 {
 	u32 made = 0;
-	if (!pthread_key_create || !pthread_key_delete || !pthread_setspecific || pthread_key_create(&made, ends) != 0)
+	if (!pthread_key_create || !pthread_setspecific || pthread_key_create(&made, ends) != 0 || made >= KEYS_WITHIN)
 		return;
-	if (made >= KEYS_WITHIN) {
-		pthread_key_delete(made);
-		return;
-	}
 	key = made;
 	ht_store_release(&has_key, 1);
 }
