@@ -1,7 +1,7 @@
-// Threads that allocate, free and exit: turns THREADS AT_ONCE LINGER. AT_ONCE threads live at a time, one after another
-// is replaced; each lives LINGER microseconds after its last call. A line for each says when its function returned and
-// when it had been joined, in ns of CLOCK_MONOTONIC; the last line by how many bytes the resident set was
-// larger at its peak than at the start.
+// Threads that allocate, free and exit: turns THREADS AT_ONCE LINGER BLOCKS. AT_ONCE threads live at a time, one after
+// another is replaced; each allocates BLOCKS blocks, and lives LINGER microseconds after its last call. A line for each
+// says when its function returned and when it had been joined, in ns of CLOCK_MONOTONIC; the last line by how many bytes
+// the resident set was larger at its peak than at the start.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BLOCKS 1500
+#define MOST_BLOCKS 12000
 #define MOST 1000
 
 static long long returned[MOST], joined[MOST];
 static unsigned linger;
+static int blocks_each;
 
 static long long now(void)
 {
@@ -24,15 +25,15 @@ static long long now(void)
 
 static void *work(void *number)
 {
-	static __thread char *blocks[BLOCKS];
+	char *blocks[blocks_each];
 	unsigned seed = (unsigned)(size_t)number * 7919 + 1;
-	for (int i = 0; i < BLOCKS; i++) {
+	for (int i = 0; i < blocks_each; i++) {
 		seed = seed * 1103515245 + 12345;
 		size_t size = 16 + (seed >> 16) % 1000;
 		blocks[i] = malloc(size);
 		memset(blocks[i], 1, size);
 	}
-	for (int i = 0; i < BLOCKS; i++)
+	for (int i = 0; i < blocks_each; i++)
 		free(blocks[i]);
 	if (linger)
 		usleep(linger);
@@ -61,7 +62,8 @@ int main(int argc, char **argv)
 	static pthread_t ids[MOST];
 	long before = status_of("VmRSS:");
 	linger = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
-	if (n < 1 || n > MOST || at_once < 1 || at_once > n)
+	blocks_each = argc > 4 ? atoi(argv[4]) : 1500;
+	if (blocks_each < 1 || blocks_each > MOST_BLOCKS || n < 1 || n > MOST || at_once < 1 || at_once > n)
 		return 2;
 	for (int i = 0; i < n + at_once; i++) {
 		if (i >= at_once) {
