@@ -1,7 +1,7 @@
 // Threads that allocate, free and exit: turns THREADS AT_ONCE LINGER BLOCKS. AT_ONCE threads live at a time, one after
 // another is replaced; each allocates BLOCKS blocks, and lives LINGER microseconds after its last call. A line for each
-// says when its function returned and when it had been joined, in ns of CLOCK_MONOTONIC; the last line by how many bytes
-// the resident set was larger at its peak than at the start.
+// says when its function returned and when it had been joined, in ns of CLOCK_MONOTONIC; the last line by how many
+// bytes the resident set was larger at its peak than at the start.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
