@@ -73,16 +73,15 @@ func TestWhatIf(t *testing.T) {
 			// replay's.
 			var part, changed, kept []float64
 			for range 45 {
-				_, old := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
-				_, new := run(t, usage, replay.Allocator{}, words(program, c.name, "after"))
+				_, bare := run(t, usage, replay.Allocator{}, words(program, c.name, "before"))
+				_, edited := run(t, usage, replay.Allocator{}, words(program, c.name, "after"))
 				list := ask("--what-if", c.change, before).Allocators
-				part = append(part, list[0].CPU.Median/old)
+				part = append(part, list[0].CPU.Median/bare)
 				kept = append(kept, list[1].CPU.Median/list[0].CPU.Median)
-				changed = append(changed, new/old)
+				changed = append(changed, edited/bare)
 			}
 			would, has := 1-middle(part)*(1-middle(kept)), middle(changed)
-			t.Logf("time: what if %.3f of that before, and it is %.3f: %.3f times as much", would, has,
-				would/has)
+			t.Logf("time: what if %.3f of that before, and it is %.3f: %.3f times as much", would, has, would/has)
 			if math.Abs(would/has-1) > 0.1 {
 				t.Errorf("time: what if %.3f of that before, and it is %.3f", would, has)
 			}
